@@ -4,7 +4,7 @@ DESTDIR ?=
 PYTHON := /usr/bin/python3
 C_FILES = $(shell find src bench tests -name '*.[ch]')
 
-.PHONY: build try check test test-all coverage bench economy install format lint clean
+.PHONY: build try check test test-all coverage bench economy dist install format lint clean
 
 build: build/build.ninja
 	@ninja -C build cella
@@ -45,6 +45,10 @@ economy:
 	@$(MAKE) --no-print-directory build
 	@$(PYTHON) tests/bench/economy/economy.py $(if $(UPDATE),--update)
 
+# A wheel and a package of npm, each with its client and the program: docs/CLIENTS.md.
+dist: build
+	@$(PYTHON) packaging/dist.py build/cella
+
 install: build
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
@@ -58,4 +62,4 @@ lint:
 	@$(PYTHON) tests/lint.py
 
 clean:
-	rm -rf build build-test
+	rm -rf build build-test dist

@@ -15,7 +15,7 @@ flock 9
 if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
     rm -rf "$dir/installed" "$dir/node_modules" "$dir/python"
     cp "$here/package.json" "$here/package-lock.json" "$dir"
-    if ! { npm ci --prefix "$dir" --no-audit --no-fund &&
+    if ! { npm install --no-save --prefix "$dir" --no-audit --no-fund &&
         /usr/bin/python3 -m venv "$dir/python" &&
         "$dir/python/bin/pip" install --disable-pip-version-check --timeout 20 \
             -r "$here/requirements.txt"; } >"$log" 2>&1; then

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Writes what is made from the tables of operations, verbs and errors: docs/API.md, docs/ERRORS.md,
-a part of the manual, and the completions of bash, zsh and fish.
+a part of the manual, the completions of bash, zsh and fish, and most of the clients (clients.py).
 
     CELLA=build/cella python3 packaging/pages.py           writes all of it
     CELLA=build/cella python3 packaging/pages.py --check   says what is stale
@@ -16,6 +16,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import clients
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 CELLA = os.environ.get("CELLA", TOP / "build" / "cella")
@@ -526,6 +528,7 @@ def pages(tables, answers):
         completions / "cella.bash": bash_completion(tables),
         completions / "cella.zsh": zsh_completion(tables),
         completions / "cella.fish": fish_completion(tables),
+        **clients.pages(tables.operations, tables.shapes),
     }
 
 

@@ -17,6 +17,7 @@ Which tests run also depends on the level (tests/run.py), and is the same every 
   all    everything, in both builds; without a level, as by hand, too
 """
 
+import collections
 import os
 import pathlib
 import sys
@@ -40,6 +41,7 @@ SAMPLE_OF_SECOND_MODE = 32  # as an ordinary user, of the others
 # The ordinary user has ranges in /etc/subuid and /etc/subgid, so that its sessions have ids of
 # their own, too. tests/escape/test_own_ids.py has a user with them in any case.
 HAS_SUBIDS = bool(os.environ.get("CELLA_TEST_SUBIDS"))
+PART = os.environ.get("CELLA_TEST_PART")  # "root" or "user": the tests of this mode alone
 REPEAT = int(os.environ.get("CELLA_REPEAT", "1"))
 
 MARKERS = [
@@ -63,8 +65,9 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     kept, dropped = [], []
+    number_cases(items)
     for item in items:
-        is_wanted = not is_redundant(item) and is_in_level(item)
+        is_wanted = not is_redundant(item) and is_in_level(item) and is_of_part(item)
         (kept if is_wanted else dropped).append(item)
     items[:] = kept * REPEAT
     config.hook.pytest_deselected(items=dropped)
@@ -93,20 +96,38 @@ def is_in_level(item):
     if folder not in ("e2e", "escape"):
         is_left_out = has("slow") or has("sampled") and LEVEL == "check" and not is_sample(item)
         return LEVEL == "all" or not is_left_out
-    is_second_mode = mode_of(item) == "user" and IS_ROOT and not has("needs_user")
+    is_second = is_second_mode(item) and not has("needs_user")
     if LEVEL == "check":
-        return bool(has("smoke")) and not is_second_mode
+        return bool(has("smoke")) and not is_second
     if LEVEL != "test":
         return True
     if has("slow"):
         return False
     if folder == "e2e" and IS_SHIPPED:
-        return bool(has("release")) and not is_second_mode
-    if has("sampled") and not is_sample(item, *has("sampled").args):
+        return bool(has("release")) and not is_second
+    if has("sampled") and item.case_number % (*has("sampled").args, SAMPLE)[0]:
         return False
-    if folder == "escape" or not is_second_mode or has("privilege") in item.own_markers:
+    if folder == "escape" or not is_second or has("privilege") in item.own_markers:
         return True
     return is_sample(item, SAMPLE_OF_PRIVILEGE if has("privilege") else SAMPLE_OF_SECOND_MODE)
+
+
+def is_second_mode(item):
+    return mode_of(item) == "user" and IS_ROOT
+
+
+def is_of_part(item):
+    """True unless only the tests of the other mode are to run (tests/run.py)."""
+    return PART in (None, "user" if is_second_mode(item) else "root")
+
+
+def number_cases(items):
+    """Numbers the cases of each test, so that a sample of them always has the first."""
+    counts = collections.Counter()
+    for item in items:
+        family = item.path, getattr(item, "originalname", item.name), mode_of(item)
+        item.case_number = counts[family]
+        counts[family] += 1
 
 
 def is_sample(item, size=SAMPLE):

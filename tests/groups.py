@@ -307,7 +307,7 @@ def loads_data(group, file):
     return group.startswith("e2e") and bool(re.search(r'data_session|"data"', path.read_text()))
 
 
-def pytest(name, level, folder, kind, files, has_subids=False):
+def pytest(name, level, folder, kind, files, mode=None, has_subids=False):
     """Runs the tests of some files that belong to the level, against the program of a build. On
     request only those with an ordinary user, who then has ids for its sessions."""
     log, report = log_of(name), log_of(name).with_suffix(".xml")
@@ -318,7 +318,7 @@ def pytest(name, level, folder, kind, files, has_subids=False):
                *(["-k", "user"] if has_subids else [])]
     with Reports() as reports, Program(kind, name) as program:
         env = {"PYTHONDONTWRITEBYTECODE": "1", "CELLA_LEVEL": level, "CELLA_KIND": kind or "",
-               "CELLA": str(program.path)}
+               "CELLA": str(program.path), **({"CELLA_TEST_PART": mode} if mode else {})}
         if has_subids:
             env["CELLA_TEST_SUBIDS"] = "1"
         if kind == "asan":

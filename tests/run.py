@@ -67,11 +67,18 @@ def unit(kind):
                  groups.unit_files())
 
 
-def pytests(level, folder, kind=None, has_subids=False):
-    name = " ".join([*folder.split("_"), *filter(None, [kind, has_subids and "subids"])])
-    return Group(name, (kind,) if kind else (),
-                 lambda job, files: groups.pytest(job, level, folder, kind, files, has_subids),
+def pytests(level, folder, kind=None, mode=None, has_subids=False):
+    """With a mode only the tests of daemons that root, or an ordinary user, has started."""
+    words = [*folder.split("_"), kind, mode, has_subids and "subids"]
+    return Group(" ".join(filter(None, words)), (kind,) if kind else (),
+                 lambda job, files: groups.pytest(job, level, folder, kind, files, mode,
+                                                  has_subids),
                  groups.pytest_files(folder))
+
+
+def by_mode(level, folder, kind):
+    """Each mode for itself: it has daemons of its own, whose start costs more than most tests."""
+    return [pytests(level, folder, kind, "root"), pytests(level, folder, kind, "user")]
 
 
 def fuzz(seconds, runs=-1):
@@ -108,8 +115,8 @@ LEVELS = {
     ],
     "test": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs"), lint(), unit("asan"),
-        *drivers("test"), pytests("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
-        pytests("test", "escape", "gcc"), pytests("test", "habitat", "gcc"),
+        *drivers("test"), *by_mode("test", "e2e", "asan"), pytests("test", "e2e", "gcc"),
+        *by_mode("test", "escape", "gcc"), pytests("test", "habitat", "gcc"),
         fuzz(1, runs=5000),
         pytests("test", "bench", "gcc"),
     ],
@@ -283,7 +290,9 @@ def report(total, seconds):
         print(f"\n---- {name}\n{text.rstrip()}")
     if total.failures:
         print(f"\nlogs: {LOGS}")
-    print(f"{seconds / 60:.1f} minutes")
+    used = os.times()
+    cpu = used.children_user + used.children_system
+    print(f"{seconds / 60:.1f} minutes, {cpu:.0f} s of processor time")
     print(f"{total.passed} passed, {len(total.failures)} failed", flush=True)
 
 

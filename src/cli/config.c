@@ -141,6 +141,7 @@ static void config_write_json(const struct config *c, struct buf *text)
     json_put_member_int(&out, "max_age_secs", c->max_age_secs);
     put_ceiling(&out, &c->ceiling);
     put_notebook(&out, &c->notebook);
+    json_put_member_str(&out, "mcp_tools", c->mcp_tools);
     put_people(&out, c);
     put_oauth(&out, &c->oauth);
     json_put_object_end(&out);

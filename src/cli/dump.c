@@ -1,10 +1,12 @@
-/* `cella --dump WHAT`: the tables of operations, verbs and errors as JSON, from which
- * packaging/pages.py makes pages and completions. Command line tool; needs no daemon. */
+/* `cella --dump WHAT`: the tables of operations, verbs and errors, from which packaging/pages.py
+ * makes pages, completions and clients, and the entries for clients of MCP; all as JSON. Command
+ * line tool; needs no daemon. */
 #include "cli/dump.h"
 
 #include "base/buf.h"
 #include "base/err_page.h"
 #include "base/fd.h"
+#include "cli/mcp_config.h"
 #include "ops/describe.h"
 #include "wire/json.h"
 
@@ -80,14 +82,33 @@ static void dump_errors(struct buf *out)
     json_put_object_end(&json);
 }
 
+static void dump_mcp_configs(struct buf *out)
+{
+    static const char *const none[] = {NULL};
+    struct json_out json = JSON_OUT(out);
+    json_put_object(&json);
+    json_put_key(&json, "clients");
+    json_put_array(&json);
+    for (const struct mcp_config_client *c = mcp_config_clients; c->name != NULL; c++) {
+        _buf_ struct buf entry = BUF_INIT(64 * KIB);
+        mcp_config_append(c, "/usr/local/bin/cella", none, &entry);
+        json_put_object(&json);
+        json_put_member_str(&json, "name", c->name);
+        json_put_member_str(&json, "title", c->title);
+        json_put_member_str(&json, "where", c->where);
+        json_put_member_str(&json, "entry", buf_str(&entry));
+        json_put_object_end(&json);
+    }
+    json_put_array_end(&json);
+    json_put_object_end(&json);
+}
+
 static const struct {
     const char *what;
     void (*write)(struct buf *out);
 } dumps[] = {
-    {"operations", dump_operations},
-    {"openapi", dump_openapi},
-    {"verbs", dump_verbs},
-    {"errors", dump_errors},
+    {"operations", dump_operations}, {"openapi", dump_openapi},         {"verbs", dump_verbs},
+    {"errors", dump_errors},         {"mcp_configs", dump_mcp_configs},
 };
 
 int cli_dump(const char *what, struct err *e)

@@ -2,6 +2,7 @@
  * bytes between its client and the daemon, which alone reads them. */
 #include "cli/args.h"
 #include "cli/client.h"
+#include "cli/mcp_config.h"
 #include "cli/terminal.h"
 #include "wire/json.h"
 
@@ -16,6 +17,7 @@ enum { MCP_PIECE = 64 * 1024, MCP_HEAD_MAX = 8192, MCP_ANSWER_MS = 10000 };
 static const struct cli_flag flags[] = {
     {"tools", 0, "SETS", "which tools: core (the default), notebook, repl; with commas between"},
     {"agent", 'a', "NAME", "speak for this agent of the configuration"},
+    {"print-config", 0, "CLIENT", "write the entry for this client's configuration, and end"},
     {0},
 };
 
@@ -30,8 +32,8 @@ static int mcp_write_all(int fd, const char *data, size_t len)
 
 static bool mcp_is_word(const char *text)
 {
-    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,")] ==
-           '\0';
+    return text[strspn(
+               text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,")] == '\0';
 }
 
 static int mcp_ask(const struct cli_args *args, const struct cli_client *c, struct err *e)
@@ -102,7 +104,8 @@ static int mcp_await_consent(const struct cli_client *c, struct err *e)
     return mcp_explain(answer, e);
 }
 
-/* ---- the pump --------------------------------------------------------------------------------- */
+/* ---- the pump ---------------------------------------------------------------------------------
+ */
 
 /* False: this direction is over. */
 static bool mcp_pass(int from, int to)
@@ -142,12 +145,34 @@ static int mcp_work(const struct cli_args *args, struct cli_client *c, void *con
     return mcp_pump(c->fd);
 }
 
+/* What was given with --print-config belongs into the entry. */
+static int mcp_print_config(const struct cli_args *args, const char *client, struct err *e)
+{
+    static const char *const kept[] = {"tools", "agent", "data", "url"};
+    const char *given[2 * ARRAY_LEN(kept) + 1];
+    char flags_text[ARRAY_LEN(kept)][16];
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        const char *value = cli_value(args, kept[i]);
+        if (value == NULL)
+            continue;
+        snprintf(flags_text[i], sizeof(flags_text[i]), "--%s", kept[i]);
+        given[n++] = flags_text[i];
+        given[n++] = value;
+    }
+    given[n] = NULL;
+    return mcp_config_print(client, given, e);
+}
+
 static int mcp_run(const struct cli_args *args, struct err *e)
 {
+    const char *client = cli_value(args, "print-config");
     if (args->n_words > 0) {
         err_set(e, ERR_INVALID, "mcp takes no arguments");
         return err_advise(e, "messages come on standard input; see: cella mcp --help");
     }
+    if (client != NULL)
+        return mcp_print_config(args, client, e);
     cli_signals_take();
     return cli_client_with(args, true, mcp_work, NULL, e);
 }
@@ -157,16 +182,18 @@ const struct cli_verb cli_mcp_verb = {
     .subject = OP_ON_TOOLS,
     .summary = "offer tools to a model's client, over standard input and output (MCP)",
     .usage = "[OPTION...]",
-    .about = "A server of the Model Context Protocol, for clients that start one as a program:\n"
-             "one JSON-RPC message on each line, both ways. Tools run code in live sessions of the\n"
-             "daemon, which is started if none runs; sessions stay when the client goes. It ends\n"
-             "with its input, after what was asked is answered. Over HTTP the same is at /mcp.\n"
-             "\n"
-             "Sets of tools: core (run, wait, back, look, file), notebook (cells of a notebook),\n"
-             "repl (one tool with five actions).",
+    .about =
+        "A server of the Model Context Protocol, for clients that start one as a program:\n"
+        "one JSON-RPC message on each line, both ways. Tools run code in live sessions of the\n"
+        "daemon, which is started if none runs; sessions stay when the client goes. It ends\n"
+        "with its input, after what was asked is answered. Over HTTP the same is at /mcp.\n"
+        "\n"
+        "Sets of tools: core (run, wait, back, look, file), notebook (cells of a notebook),\n"
+        "repl (one tool with five actions).",
     .flags = flags,
     .is_client = true,
     .examples = "cella mcp\n"
-                "cella mcp --tools core,notebook",
+                "cella mcp --tools core,notebook\n"
+                "cella mcp --print-config claude-code",
     .run = mcp_run,
 };

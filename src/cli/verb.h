@@ -15,7 +15,7 @@ struct cli_flag {
     const char *name;  /* "timeout", given as --timeout; NULL ends the list */
     char letter;       /* 'f', given as -f; 0 if there is none */
     const char *value; /* what follows it, "DURATION" or "NAME VALUE"; NULL: a switch */
-    const char *doc; /* NULL: it is for tests, and no help tells of it */
+    const char *doc;   /* NULL: it is for tests, and no help tells of it */
 };
 
 struct cli_verb {

@@ -43,8 +43,7 @@ static void ask_complete(struct mcp_request *rq)
 /* While they are open `answers` has the ids of our requests, too. */
 static struct mcp_request *ask_find(struct mcp_peer *peer, const char *id)
 {
-    LIST_EACH(&peer->requests, node)
-    {
+    LIST_EACH(&peer->requests, node) {
         struct mcp_request *rq = CONTAINER_OF(node, struct mcp_request, in_peer);
         if (rq->questions != NULL && json_is_string(json_object_get(rq->answers, id)))
             return rq;
@@ -69,7 +68,8 @@ bool ask_on_response(struct mcp_peer *peer, const struct rpc_message *message)
     return true;
 }
 
-/* ---- answers that ask ------------------------------------------------------------------------- */
+/* ---- answers that ask -------------------------------------------------------------------------
+ */
 
 static struct seal_bond ask_bond(const struct mcp_request *rq)
 {

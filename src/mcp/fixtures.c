@@ -21,50 +21,76 @@
 
 #define PLAIN_SCHEMA "{\"type\":\"object\",\"properties\":{}}"
 
-static const char fixtures_schema_2020[] = JSON_TEXT(
-    {"$schema" : "https://json-schema.org/draft/2020-12/schema",
-     "type" : "object",
-     "$defs" : {"address" : {"$anchor" : "addressDef", "type" : "object",
-                             "properties" : {"street" : {"type" : "string"},
-                                             "city" : {"type" : "string"}}}},
-     "properties" : {"name" : {"type" : "string"}, "address" : {"$ref" : "#/$defs/address"},
-                     "contactMethod" : {"type" : "string", "enum" : [ "phone", "email" ]},
-                     "phone" : {"type" : "string"}, "email" : {"type" : "string"}},
-     "allOf" : [ {"anyOf" : [ {"required" : ["phone"]}, {"required" : ["email"]} ]} ],
-     "if" : {"properties" : {"contactMethod" : {"const" : "phone"}},
-             "required" : ["contactMethod"]},
-     "then" : {"required" : ["phone"]},
-     "else" : {"required" : ["email"]},
-     "additionalProperties" : false});
+static const char fixtures_schema_2020[] = JSON_TEXT({
+    "$schema" : "https://json-schema.org/draft/2020-12/schema",
+    "type" : "object",
+    "$defs" : {
+        "address" : {
+            "$anchor" : "addressDef",
+            "type" : "object",
+            "properties" : {"street" : {"type" : "string"}, "city" : {"type" : "string"}}
+        }
+    },
+    "properties" : {
+        "name" : {"type" : "string"},
+        "address" : {"$ref" : "#/$defs/address"},
+        "contactMethod" : {"type" : "string", "enum" : [ "phone", "email" ]},
+        "phone" : {"type" : "string"},
+        "email" : {"type" : "string"}
+    },
+    "allOf" : [ {"anyOf" : [ {"required" : ["phone"]}, {"required" : ["email"]} ]} ],
+    "if" : {"properties" : {"contactMethod" : {"const" : "phone"}}, "required" : ["contactMethod"]},
+    "then" : {"required" : ["phone"]},
+    "else" : {"required" : ["email"]},
+    "additionalProperties" : false
+});
 
 static const char fixtures_prompts[] = JSON_TEXT([
-    {"name" : "test_simple_prompt", "description" : "A prompt without arguments"},
-    {"name" : "test_prompt_with_arguments",
-     "description" : "A prompt with two arguments",
-     "arguments" : [ {"name" : "arg1", "description" : "First test argument", "required" : true},
-                     {"name" : "arg2", "description" : "Second test argument",
-                      "required" : true} ]},
-    {"name" : "test_prompt_with_embedded_resource",
-     "description" : "A prompt with a resource in it",
-     "arguments" : [ {"name" : "resourceUri", "description" : "The resource to embed",
-                      "required" : true} ]},
+    {"name" : "test_simple_prompt", "description" : "A prompt without arguments"}, {
+        "name" : "test_prompt_with_arguments",
+        "description" : "A prompt with two arguments",
+        "arguments" : [
+            {"name" : "arg1", "description" : "First test argument", "required" : true},
+            {"name" : "arg2", "description" : "Second test argument", "required" : true}
+        ]
+    },
+    {
+        "name" : "test_prompt_with_embedded_resource",
+        "description" : "A prompt with a resource in it",
+        "arguments" :
+            [ {"name" : "resourceUri", "description" : "The resource to embed", "required" : true} ]
+    },
     {"name" : "test_prompt_with_image", "description" : "A prompt with an image in it"},
     {"name" : "test_input_required_result_prompt", "description" : "A prompt that asks first"}
 ]);
 
 static const char fixtures_resources[] = JSON_TEXT([
-    {"uri" : "test://static-text", "name" : "static-text", "description" : "A text",
-     "mimeType" : "text/plain"},
-    {"uri" : "test://static-binary", "name" : "static-binary", "description" : "An image",
-     "mimeType" : "image/png"},
-    {"uri" : "test://watched-resource", "name" : "watched-resource",
-     "description" : "A text that can be watched", "mimeType" : "text/plain"}
+    {
+        "uri" : "test://static-text",
+        "name" : "static-text",
+        "description" : "A text",
+        "mimeType" : "text/plain"
+    },
+    {
+        "uri" : "test://static-binary",
+        "name" : "static-binary",
+        "description" : "An image",
+        "mimeType" : "image/png"
+    },
+    {
+        "uri" : "test://watched-resource",
+        "name" : "watched-resource",
+        "description" : "A text that can be watched",
+        "mimeType" : "text/plain"
+    }
 ]);
 
-static const char fixtures_templates[] = JSON_TEXT([
-    {"uriTemplate" : "test://template/{id}/data", "name" : "template",
-     "description" : "A resource with a parameter", "mimeType" : "application/json"}
-]);
+static const char fixtures_templates[] = JSON_TEXT([ {
+    "uriTemplate" : "test://template/{id}/data",
+    "name" : "template",
+    "description" : "A resource with a parameter",
+    "mimeType" : "application/json"
+} ]);
 
 /* ---- answers ----------------------------------------------------------------------------------
  */
@@ -93,8 +119,8 @@ static json_t *fixture_question(const char *message, const char *schema)
 }
 
 #define SCHEMA_OF(member, type)                                                                    \
-    "{\"type\":\"object\",\"properties\":{\"" member "\":{\"type\":\"" type "\"}},\"required\":[\"" \
-    member "\"]}"
+    "{\"type\":\"object\",\"properties\":{\"" member "\":{\"type\":\"" type                        \
+    "\"}},\"required\":[\"" member "\"]}"
 
 static json_t *fixture_sampling(const char *text, int tokens)
 {
@@ -148,12 +174,12 @@ static void fx_embedded(struct mcp_request *rq)
 
 static void fx_mixed(struct mcp_request *rq)
 {
-    fixture_reply_raw(rq,
-                      "{\"content\":[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
-                      "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"},"
-                      "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
-                      "\"mimeType\":\"application/json\","
-                      "\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}");
+    fixture_reply_raw(
+        rq, "{\"content\":[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
+            "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"},"
+            "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
+            "\"mimeType\":\"application/json\","
+            "\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}");
 }
 
 static void fx_error(struct mcp_request *rq)
@@ -282,56 +308,73 @@ static void fixture_elicit(struct mcp_request *rq, const char *message, const ch
 static void fx_elicitation(struct mcp_request *rq)
 {
     const char *message = rpc_text(fixture_arguments(rq), "message");
-    fixture_elicit(
-        rq, message != NULL ? message : "",
-        JSON_TEXT({"type" : "object",
-                   "properties" : {"username" : {"type" : "string",
-                                                 "description" : "User's response"},
-                                   "email" : {"type" : "string",
-                                              "description" : "User's email address"}},
-                   "required" : [ "username", "email" ]}));
+    fixture_elicit(rq, message != NULL ? message : "", JSON_TEXT({
+                       "type" : "object",
+                       "properties" : {
+                           "username" : {"type" : "string", "description" : "User's response"},
+                           "email" : {"type" : "string", "description" : "User's email address"}
+                       },
+                       "required" : [ "username", "email" ]
+                   }));
 }
 
 static void fx_defaults(struct mcp_request *rq)
 {
-    fixture_elicit(
-        rq, "Please review the defaults",
-        JSON_TEXT({"type" : "object",
-                   "properties" : {"name" : {"type" : "string", "default" : "John Doe"},
-                                   "age" : {"type" : "integer", "default" : 30},
-                                   "score" : {"type" : "number", "default" : 95.5},
-                                   "status" : {"type" : "string",
-                                               "enum" : [ "active", "inactive", "pending" ],
-                                               "default" : "active"},
-                                   "verified" : {"type" : "boolean", "default" : true}},
-                   "required" : []}));
+    fixture_elicit(rq, "Please review the defaults", JSON_TEXT({
+                       "type" : "object",
+                       "properties" : {
+                           "name" : {"type" : "string", "default" : "John Doe"},
+                           "age" : {"type" : "integer", "default" : 30},
+                           "score" : {"type" : "number", "default" : 95.5},
+                           "status" : {
+                               "type" : "string",
+                               "enum" : [ "active", "inactive", "pending" ],
+                               "default" : "active"
+                           },
+                           "verified" : {"type" : "boolean", "default" : true}
+                       },
+                       "required" : []
+                   }));
 }
 
 static void fx_enums(struct mcp_request *rq)
 {
     fixture_elicit(
-        rq, "Please choose",
-        JSON_TEXT(
-            {"type" : "object",
-             "properties" : {
-                 "untitledSingle" : {"type" : "string",
-                                     "enum" : [ "option1", "option2", "option3" ]},
-                 "titledSingle" : {"type" : "string",
-                                   "oneOf" : [ {"const" : "value1", "title" : "First Option"},
-                                               {"const" : "value2", "title" : "Second Option"},
-                                               {"const" : "value3", "title" : "Third Option"} ]},
-                 "legacyEnum" : {"type" : "string",
-                                 "enum" : [ "opt1", "opt2", "opt3" ],
-                                 "enumNames" : [ "Option One", "Option Two", "Option Three" ]},
-                 "untitledMulti" : {"type" : "array",
-                                    "items" : {"type" : "string",
-                                               "enum" : [ "option1", "option2", "option3" ]}},
-                 "titledMulti" : {"type" : "array",
-                                  "items" : {"anyOf" : [
-                                      {"const" : "value1", "title" : "First Choice"},
-                                      {"const" : "value2", "title" : "Second Choice"},
-                                      {"const" : "value3", "title" : "Third Choice"} ]}}},
-             "required" : []}));
+        rq, "Please choose", JSON_TEXT({
+            "type" : "object",
+            "properties" : {
+                "untitledSingle" :
+                    {"type" : "string", "enum" : [ "option1", "option2", "option3" ]},
+                "titledSingle" : {
+                    "type" : "string",
+                    "oneOf" : [
+                        {"const" : "value1", "title" : "First Option"},
+                        {"const" : "value2", "title" : "Second Option"},
+                        {"const" : "value3", "title" : "Third Option"}
+                    ]
+                },
+                "legacyEnum" : {
+                    "type" : "string",
+                    "enum" : [ "opt1", "opt2", "opt3" ],
+                    "enumNames" : [ "Option One", "Option Two", "Option Three" ]
+                },
+                "untitledMulti" : {
+                    "type" : "array",
+                    "items" : {"type" : "string", "enum" : [ "option1", "option2", "option3" ]}
+                },
+                "titledMulti" : {
+                    "type" : "array",
+                    "items" : {
+                        "anyOf" : [
+                            {"const" : "value1", "title" : "First Choice"},
+                            {"const" : "value2", "title" : "Second Choice"},
+                            {"const" : "value3", "title" : "Third Choice"}
+                        ]
+                    }
+                }
+            },
+            "required" : []
+        }));
 }
 
 /* ---- questions of the modern era --------------------------------------------------------------
@@ -339,8 +382,8 @@ static void fx_enums(struct mcp_request *rq)
 
 /* A question with one member; the answer makes the text. */
 static void fixture_round(struct mcp_request *rq, const char *key, json_t *question,
-                          const char *state, bool (*reply)(struct mcp_request *rq,
-                                                           const json_t *answers))
+                          const char *state,
+                          bool (*reply)(struct mcp_request *rq, const json_t *answers))
 {
     json_t *carried, *sent = state != NULL ? json_string(state) : NULL;
     const json_t *answers;
@@ -534,8 +577,7 @@ static void fx_protocol_error(struct mcp_request *rq)
 
 static void fx_on_confirmed(struct mcp_request *rq, const json_t *answers)
 {
-    const json_t *content =
-        json_object_get(json_object_get(answers, "confirm"), "content");
+    const json_t *content = json_object_get(json_object_get(answers, "confirm"), "content");
     fixture_reply_text(rq, json_is_true(json_object_get(content, "confirm")) ? "Deleted" : "Kept");
 }
 
@@ -741,10 +783,10 @@ static bool fixtures_get_prompt(struct mcp_request *rq, const char *name)
                               "{\"role\":\"user\",\"content\":{\"type\":\"text\","
                               "\"text\":\"Please analyze the image above.\"}}]}");
     } else if (strcmp(name, "test_input_required_result_prompt") == 0) {
-        fixture_round(rq, "user_context",
-                      fixture_question("What context should the prompt use?",
-                                       SCHEMA_OF("context", "string")),
-                      NULL, fx_say_prompt);
+        fixture_round(
+            rq, "user_context",
+            fixture_question("What context should the prompt use?", SCHEMA_OF("context", "string")),
+            NULL, fx_say_prompt);
     } else {
         return false;
     }
@@ -760,8 +802,7 @@ static bool fixtures_read(struct mcp_request *rq, const char *uri)
         content = json_pack("{s:s,s:s,s:s}", "uri", uri, "mimeType", "text/plain", "text",
                             "This is the content of the static text resource.");
     else if (strcmp(uri, "test://static-binary") == 0)
-        content =
-            json_pack("{s:s,s:s,s:s}", "uri", uri, "mimeType", "image/png", "blob", PNG);
+        content = json_pack("{s:s,s:s,s:s}", "uri", uri, "mimeType", "image/png", "blob", PNG);
     else if (len > sizeof(start) + sizeof(end) - 2 && len < KIB &&
              strncmp(uri, start, sizeof(start) - 1) == 0 &&
              strcmp(uri + len - (sizeof(end) - 1), end) == 0) {
@@ -791,8 +832,7 @@ static bool fixtures_take(struct mcp_request *rq)
         return uri != NULL && fixtures_read(rq, uri);
     if (strcmp(rq->method, "prompts/get") == 0)
         return name != NULL && fixtures_get_prompt(rq, name);
-    const struct fixture *f =
-        strcmp(rq->method, "tools/call") == 0 ? fixtures_find(name) : NULL;
+    const struct fixture *f = strcmp(rq->method, "tools/call") == 0 ? fixtures_find(name) : NULL;
     if (f == NULL)
         return false;
     f->run(rq);

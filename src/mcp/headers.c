@@ -15,9 +15,8 @@ enum { HEADER_NAME_MAX = 128 };
 static const struct {
     const char *method, *member;
 } headers_names[] = {
-    {"tools/call", "name"},       {"prompts/get", "name"},
-    {"resources/read", "uri"},    {"tasks/get", "taskId"},
-    {"tasks/update", "taskId"},   {"tasks/cancel", "taskId"},
+    {"tools/call", "name"},  {"prompts/get", "name"},    {"resources/read", "uri"},
+    {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
 };
 
 const char *headers_name_member(const char *method)
@@ -35,8 +34,7 @@ bool headers_decode(const char *value, struct buf *out)
                       strcmp(value + len - end, ENCODED_END) == 0;
     if (!is_encoded)
         return buf_append_str(out, value);
-    return strpbrk(value, "\r\n") == NULL &&
-           base64_decode(out, value + start, len - start - end);
+    return strpbrk(value, "\r\n") == NULL && base64_decode(out, value + start, len - start - end);
 }
 
 static int headers_compare(const char *header, const char *value, const char *wanted,

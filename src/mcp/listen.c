@@ -9,7 +9,8 @@
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
-/* ---- legacy ----------------------------------------------------------------------------------- */
+/* ---- legacy -----------------------------------------------------------------------------------
+ */
 
 static void listen_on_peer_change(void *context, const char *uri)
 {
@@ -41,19 +42,20 @@ void listen_unsubscribe(struct mcp_request *rq)
 {
     struct mcp_peer *peer = rq->peer;
     const char *uri = rpc_text(rq->params, "uri");
-    struct watch *watch = uri != NULL ? map_remove(&peer->watched, uri) : NULL;
+    struct mcp_watch *watch = uri != NULL ? map_remove(&peer->watched, uri) : NULL;
     if (watch != NULL)
         peer->n_watched--;
     watch_end(watch);
     request_reply_json(rq, json_object());
 }
 
-/* ---- modern ----------------------------------------------------------------------------------- */
+/* ---- modern -----------------------------------------------------------------------------------
+ */
 
 /* One resource of a listening request. */
 struct listen_watch {
     struct list in_request;
-    struct watch *watch;
+    struct mcp_watch *watch;
     char *uri;
 };
 
@@ -70,8 +72,7 @@ static void listen_on_change(void *context, const char *uri)
 
 static void listen_on_end(struct mcp_request *rq)
 {
-    LIST_EACH(&rq->watches, node)
-    {
+    LIST_EACH(&rq->watches, node) {
         struct listen_watch *w = CONTAINER_OF(node, struct listen_watch, in_request);
         watch_end(w->watch);
         list_remove(&w->in_request);
@@ -133,28 +134,26 @@ void listen_begin(struct mcp_request *rq)
 
 void listen_end_all(struct mcp *mcp)
 {
-    LIST_EACH(&mcp->listeners, node)
-    {
+    LIST_EACH(&mcp->listeners, node) {
         struct mcp_request *rq = CONTAINER_OF(node, struct mcp_request, in_listeners);
         request_reply_json(rq, json_pack("{s:{s:O}}", "_meta", META_SUBSCRIPTION, rq->id));
     }
 }
 
-/* ---- changes ---------------------------------------------------------------------------------- */
+/* ---- changes ----------------------------------------------------------------------------------
+ */
 
 void listen_tell_list(struct mcp *mcp, const char *what)
 {
     char wish[64], method[64];
     snprintf(wish, sizeof(wish), "%sListChanged", what);
     snprintf(method, sizeof(method), "notifications/%s/list_changed", what);
-    LIST_EACH(&mcp->listeners, node)
-    {
+    LIST_EACH(&mcp->listeners, node) {
         struct mcp_request *rq = CONTAINER_OF(node, struct mcp_request, in_listeners);
         if (json_object_get(rq->filter, wish) != NULL)
             listen_send(rq, method, json_object());
     }
-    LIST_EACH(&mcp->peers, node)
-    {
+    LIST_EACH(&mcp->peers, node) {
         struct mcp_peer *peer = CONTAINER_OF(node, struct mcp_peer, in_all);
         if (peer->is_initialized)
             peer_notify(peer, method, json_object());

@@ -90,13 +90,15 @@ struct mcp_headers {
     void *context;
 };
 
+/* A message as rpc_read gave it, whose root is taken; `fault` is why it is none, else NULL. */
 void mcp_post(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *headers,
-              const struct buf *body);
+              struct rpc_message *message, struct rpc_fault *fault);
 /* A stream of what the server has to say by itself, or the rest of a broken one. */
 void mcp_get(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *headers);
 void mcp_delete(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *headers);
 
-/* ---- a stream of messages, one on each line ---------------------------------------------------- */
+/* ---- a stream of messages, one on each line ----------------------------------------------------
+ */
 
 /* NULL with the fault: too many clients, or no such set of tools. `link` serves all requests. */
 struct mcp_peer *mcp_open(struct mcp *mcp, struct mcp_link *link, const char *agent,

@@ -59,8 +59,7 @@ struct mcp_peer *peer_find(struct mcp *mcp, const char *id)
 
 struct mcp_request *peer_request(struct mcp_peer *peer, const json_t *id)
 {
-    LIST_EACH(&peer->requests, node)
-    {
+    LIST_EACH(&peer->requests, node) {
         struct mcp_request *rq = CONTAINER_OF(node, struct mcp_request, in_peer);
         if (json_equal(rq->id, id))
             return rq;
@@ -68,17 +67,20 @@ struct mcp_request *peer_request(struct mcp_peer *peer, const json_t *id)
     return NULL;
 }
 
-/* The oldest stream that is over and that nobody reads goes when there are too many. */
+/* When there are too many: a stream that has nothing to show goes, else the oldest that is over and
+ * that nobody reads. */
 static void peer_forget_stream(struct mcp_peer *peer)
 {
-    LIST_EACH(&peer->streams, node)
-    {
+    struct mcp_stream *oldest = NULL;
+    LIST_EACH(&peer->streams, node) {
         struct mcp_stream *s = CONTAINER_OF(node, struct mcp_stream, in_peer);
-        if (s->is_over && s->link == NULL) {
-            stream_free(s);
-            peer->n_streams--;
-            return;
-        }
+        bool is_idle = s->is_over && s->link == NULL;
+        if (is_idle && (oldest == NULL || (s->n_events == 0 && oldest->n_events > 0)))
+            oldest = s;
+    }
+    if (oldest != NULL) {
+        stream_free(oldest);
+        peer->n_streams--;
     }
 }
 
@@ -98,8 +100,7 @@ struct mcp_stream *peer_find_stream(struct mcp_peer *peer, uint64_t number)
 {
     if (peer->own != NULL && number == 0)
         return peer->own;
-    LIST_EACH(&peer->streams, node)
-    {
+    LIST_EACH(&peer->streams, node) {
         struct mcp_stream *s = CONTAINER_OF(node, struct mcp_stream, in_peer);
         if (s->number == number)
             return s;
@@ -121,8 +122,7 @@ void peer_notify(struct mcp_peer *peer, const char *method, json_t *params)
 void peer_sweep(struct mcp *mcp)
 {
     uint64_t now_ms = clock_mono_ms();
-    LIST_EACH(&mcp->peers, node)
-    {
+    LIST_EACH(&mcp->peers, node) {
         struct mcp_peer *peer = CONTAINER_OF(node, struct mcp_peer, in_all);
         bool is_read = peer->own != NULL && peer->own->link != NULL;
         if (peer->line == NULL && peer->n_requests == 0 && !is_read &&

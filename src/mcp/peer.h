@@ -6,7 +6,7 @@
 /* NULL with the fault if there are too many. */
 struct mcp_peer *peer_new(struct mcp *mcp, const char *agent, const char *tools,
                           struct rpc_fault *fault);
-void peer_free(struct mcp_peer *peer); /* takes back all that it asked for */
+void peer_free(struct mcp_peer *peer);                       /* takes back all that it asked for */
 struct mcp_peer *peer_find(struct mcp *mcp, const char *id); /* NULL: there is none */
 /* Its request with this id; NULL: there is none. */
 struct mcp_request *peer_request(struct mcp_peer *peer, const json_t *id);

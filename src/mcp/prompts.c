@@ -130,8 +130,9 @@ void prompts_get(struct mcp_request *rq)
         const json_t *value = json_object_get(values, a->name);
         if ((value == NULL && a->is_required) || (value != NULL && !json_is_string(value)) ||
             json_string_length(value) > PROMPTS_VALUE_MAX) {
-            request_fail(rq, RPC_INVALID_PARAMS, "the argument %s must be a text of at most %d bytes",
-                         a->name, PROMPTS_VALUE_MAX);
+            request_fail(rq, RPC_INVALID_PARAMS,
+                         "the argument %s must be a text of at most %d bytes", a->name,
+                         PROMPTS_VALUE_MAX);
             return;
         }
     }

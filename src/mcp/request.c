@@ -27,7 +27,8 @@ enum mcp_level mcp_level_of(const char *name)
     return MCP_LEVEL_NONE;
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------ */
+/* ---- beginning and end ------------------------------------------------------------------------
+ */
 
 struct mcp_request *request_new(struct mcp *mcp, struct mcp_peer *peer, struct rpc_message *m)
 {
@@ -210,25 +211,24 @@ void request_fail(struct mcp_request *rq, enum rpc_code code, const char *fmt, .
 }
 
 #define REQUEST_SERVER                                                                             \
-    "\"io.modelcontextprotocol/serverInfo\":{\"name\":\"cella\",\"version\":\"" CELLA_VERSION "\"}"
+    "\"io.modelcontextprotocol/serverInfo\":{\"name\":\"cella\",\"version\":\"" CELLA_VERSION "\"" \
+    "}"
 
-/* The members of the modern era go in front of the others. */
+/* The members of the modern era go in front of the others. A result may bring a meta of its own, as
+ * its first member. */
 static void request_put_result(struct mcp_request *rq, const char *type, const struct buf *object,
                                struct buf *out)
 {
-    bool is_empty = object->len <= 2;
+    static const char meta[] = "{\"_meta\":";
+    bool has_meta = strncmp(buf_str(object), meta, sizeof(meta) - 1) == 0;
     if (rq->era == MCP_LEGACY) {
         buf_append(out, buf_str(object), object->len);
         return;
     }
-    buf_printf(out, "{\"resultType\":\"%s\",", type);
-    if (strcmp(rq->method, "subscriptions/listen") != 0)
-        buf_append_str(out, "\"_meta\":{" REQUEST_SERVER "}");
-    else
-        is_empty = true; /* its result has a meta of its own, and nothing else */
-    if (strcmp(rq->method, "subscriptions/listen") == 0)
-        buf_append(out, object->data + 1, object->len - 2);
-    if (!is_empty) {
+    buf_printf(out, "{\"resultType\":\"%s\"", type);
+    if (!has_meta)
+        buf_append_str(out, ",\"_meta\":{" REQUEST_SERVER "}");
+    if (object->len > 2) {
         buf_append_char(out, ',');
         buf_append(out, object->data + 1, object->len - 2);
     }
@@ -331,51 +331,63 @@ void request_progress(struct mcp_request *rq, double progress, double total, con
     request_notify(rq, "notifications/progress", params);
 }
 
-static void request_tell_now(struct mcp_request *rq)
-{
-    uint64_t now_ms = clock_mono_ms();
-    double seconds = (double)(now_ms - rq->started_ms) / 1000;
-    rq->told_ms = now_ms;
-    rq->progress = seconds > rq->progress ? seconds : rq->progress + 0.001;
-    request_progress(rq, rq->progress, 0, rq->said[0] != '\0' ? rq->said : NULL);
-}
-
 static void request_on_tick(void *context)
 {
     struct mcp_request *rq = context;
-    if (clock_mono_ms() - rq->told_ms >= clock_scaled_ms(PROGRESS_BEAT_MS))
-        request_tell_now(rq);
+    uint64_t now_ms = clock_mono_ms();
+    double seconds = (double)(now_ms - rq->started_ms) / 1000;
+    const char *text = rq->said[0] != '\0' ? rq->said : rq->line;
+    rq->told_ms = now_ms;
+    rq->has_news = false;
+    rq->progress = seconds > rq->progress ? seconds : rq->progress + 0.001;
     loop_timer_set(rq->ticker, clock_scaled_ms(PROGRESS_BEAT_MS));
+    request_progress(rq, rq->progress, 0, text[0] != '\0' ? text : NULL);
 }
 
 void request_tick(struct mcp_request *rq)
 {
     if (rq->token == NULL || rq->ticker != NULL)
         return;
-    rq->told_ms = clock_mono_ms();
     rq->ticker = loop_timer_new(rq->mcp->config.loop, request_on_tick, rq);
     loop_timer_set(rq->ticker, clock_scaled_ms(PROGRESS_BEAT_MS));
 }
 
-/* The last line that is not empty, as far as it fits. */
-void request_tell(struct mcp_request *rq, const char *line, size_t len)
+/* A character that does not fit is left out as a whole. */
+static void request_end_line(struct mcp_request *rq, size_t used)
 {
-    while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r' || line[len - 1] == ' '))
-        len--;
-    const char *start = len > 0 ? memrchr(line, '\n', len) : NULL;
-    if (start != NULL) {
-        len -= (size_t)(start + 1 - line);
-        line = start + 1;
+    rq->line[used] = '\0';
+    rq->line[utf8_valid_prefix(rq->line, used)] = '\0';
+    if (rq->line[0] == '\0')
+        return;
+    memcpy(rq->said, rq->line, sizeof(rq->said));
+    rq->has_news = true;
+}
+
+void request_tell(struct mcp_request *rq, const char *text, size_t len)
+{
+    size_t used = strlen(rq->line), room = sizeof(rq->line) - 1;
+    bool had_news = rq->has_news;
+    if (rq->ticker == NULL)
+        return;
+    if (len > 2 * room) { /* earlier lines would be replaced anyway */
+        text += len - 2 * room;
+        len = 2 * room;
+        used = 0;
     }
-    if (len > 0) {
-        len = MIN(len, sizeof(rq->said) - 1);
-        while (len > 0 && ((unsigned char)line[len] & 0xc0) == 0x80)
-            len--;
-        memcpy(rq->said, line, len);
-        rq->said[len] = '\0';
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\n' || text[i] == '\r') {
+            request_end_line(rq, used);
+            used = 0;
+        } else if (used < room) {
+            rq->line[used++] = text[i];
+        }
     }
-    if (clock_mono_ms() - rq->told_ms >= PROGRESS_EVERY_MS)
-        request_tell_now(rq);
+    rq->line[used] = '\0';
+    rq->line[utf8_valid_prefix(rq->line, used)] = '\0';
+    if (!rq->has_news || had_news)
+        return;
+    uint64_t since_ms = clock_mono_ms() - rq->told_ms;
+    loop_timer_set(rq->ticker, since_ms < PROGRESS_EVERY_MS ? PROGRESS_EVERY_MS - since_ms : 0);
 }
 
 static void request_on_timer(void *context)

@@ -56,7 +56,7 @@ struct mcp {
     struct list tasks;
     struct map tasks_by_id;
     size_t n_tasks, task_bytes;
-    json_t *fixtures; /* what the fixtures remember; NULL: nothing */
+    json_t *fixtures;           /* what the fixtures remember; NULL: nothing */
     struct loop_timer *sweeper; /* of idle peers and old tasks */
     uint64_t n_watched;         /* numbers the calls that watch resources */
     bool is_stopping;
@@ -70,8 +70,8 @@ struct mcp_peer {
     struct mcp_link *line; /* of standard input; NULL: HTTP */
     char *agent;           /* NULL: none was named */
     char *tools;           /* sets of tools, with commas between */
-    bool is_initialized; /* by a legacy handshake */
-    const char *version; /* that was agreed on */
+    bool is_initialized;   /* by a legacy handshake */
+    const char *version;   /* that was agreed on */
     struct mcp_caps caps;
     enum mcp_level level;
     struct list requests;
@@ -80,7 +80,7 @@ struct mcp_peer {
     size_t n_streams;
     uint64_t n_streams_made;
     struct mcp_stream *own; /* what the server says by itself */
-    struct map watched;     /* resources, by URI: struct watch */
+    struct map watched;     /* resources, by URI: struct mcp_watch */
     size_t n_watched;
     uint64_t n_asked; /* requests of ours */
     uint64_t used_ms; /* monotonic */
@@ -109,29 +109,32 @@ struct mcp_request {
     json_t *message; /* owned: id, method and params lie in it */
     const json_t *id;
     const char *method;
-    json_t *params;      /* never NULL */
-    const json_t *token; /* of progress; NULL: it is not wanted */
+    json_t *params;        /* never NULL */
+    const json_t *token;   /* of progress; NULL: it is not wanted */
     struct mcp_task *task; /* NULL: it is none */
     /* Who gets the answer instead of the link: the result as an object, or a fault. */
     void (*deliver)(struct mcp_request *rq, const struct buf *result,
                     const struct rpc_fault *fault);
-    bool is_over;          /* answered or taken back */
+    bool is_over; /* answered or taken back */
 
     /* The operation that runs for it, and what is done with its answer. */
     struct call call;
     bool has_call;
     void (*on_reply)(struct mcp_request *rq, int status, const struct buf *json);
     void (*on_fail)(struct mcp_request *rq, const struct err *e);
-    void (*on_file)(struct mcp_request *rq, const struct call_file *file); /* takes its descriptor */
+    void (*on_file)(struct mcp_request *rq,
+                    const struct call_file *file); /* takes its descriptor */
     void (*on_event)(struct mcp_request *rq, const char *name, const char *json, size_t len);
 
-    request_fn on_end; /* what was begun for it is given back; NULL: nothing was */
+    request_fn on_end;        /* what was begun for it is given back; NULL: nothing was */
     struct loop_timer *timer; /* NULL: none */
     request_fn on_timer;
     struct loop_timer *ticker; /* of progress while nothing else is told */
     uint64_t started_ms, told_ms;
     double progress;
-    char said[160]; /* the last line that the cell wrote */
+    char line[160]; /* that the cell writes now */
+    char said[160]; /* the last one that it has written */
+    bool has_news;  /* `said` was not told yet */
 
     /* Questions to the client. */
     json_t *questions; /* that are open: {key: {method, params}} */
@@ -140,7 +143,7 @@ struct mcp_request {
 
     json_t *memory; /* of what has to wait: content so far, a fixture's step */
     int step;
-    const void *own;    /* of whoever handles it */
+    const void *own;     /* of whoever handles it */
     struct list watches; /* of listeners: resources */
     size_t n_watches;
     json_t *filter;
@@ -166,9 +169,10 @@ void request_progress(struct mcp_request *rq, double progress, double total, con
 void request_open_stream(struct mcp_request *rq);
 
 void request_after(struct mcp_request *rq, uint64_t ms, request_fn fn);
-/* The line that a cell has written last, and a beat while it is silent, as progress. */
-void request_tell(struct mcp_request *rq, const char *line, size_t len);
+/* What a cell writes becomes progress, its last line no more often than PROGRESS_EVERY_MS; while it
+ * is silent there is a beat. */
 void request_tick(struct mcp_request *rq);
+void request_tell(struct mcp_request *rq, const char *text, size_t len);
 
 /* Runs an operation; `args` is taken. on_reply and the others say what follows. */
 void request_call(struct mcp_request *rq, const struct op *op, json_t *args, bool wants_stream);

@@ -20,7 +20,8 @@ enum {
     RESOURCES_URI_MAX = 4096,
 };
 
-/* ---- lists ------------------------------------------------------------------------------------ */
+/* ---- lists ------------------------------------------------------------------------------------
+ */
 
 static void resources_put(struct json_out *json, const char *key, const char *uri, const char *name,
                           const char *doc, const char *type)
@@ -90,7 +91,8 @@ void resources_list_templates(struct mcp_request *rq)
         resources_reply_list(rq, "resourceTemplates");
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
 static void resources_refuse(struct mcp_request *rq, const char *why)
 {
@@ -205,7 +207,8 @@ static void resources_on_file(struct mcp_request *rq, const struct call_file *se
 {
     if (sent->bytes < 0 || (uint64_t)sent->bytes > RESOURCE_MAX) {
         close(sent->fd);
-        resources_refuse(rq, "it is larger than 4 MiB: fetch it over HTTP, or read a part in a cell");
+        resources_refuse(rq,
+                         "it is larger than 4 MiB: fetch it over HTTP, or read a part in a cell");
         return;
     }
     struct resources_file *file = arena_alloc(&rq->arena, sizeof(*file));
@@ -263,9 +266,9 @@ static void resources_read_notebook(struct mcp_request *rq, const char *session,
                        json_pack("{s:s,s:s}", "session_id", session, "format", "markdown"));
     } else if (sscanf(rest, "/cell/%63[^/]/image/%lld%n", cell, &n, &end) == 2 &&
                rest[end] == '\0') {
-        resources_call(rq, "notebook.image",
-                       json_pack("{s:s,s:s,s:I}", "session_id", session, "cell", cell, "n",
-                                 (json_int_t)n));
+        resources_call(
+            rq, "notebook.image",
+            json_pack("{s:s,s:s,s:I}", "session_id", session, "cell", cell, "n", (json_int_t)n));
     } else if (sscanf(rest, "/cell/%63[^/]%n", cell, &end) == 1 && rest[end] == '\0') {
         resources_call(rq, "cell.get", json_pack("{s:s,s:s}", "session_id", session, "cell", cell));
     } else {
@@ -285,7 +288,7 @@ void resources_read(struct mcp_request *rq)
     if (strncmp(uri, NOTEBOOK_SCHEME, strlen(NOTEBOOK_SCHEME)) == 0)
         resources_read_notebook(rq, session, rest);
     else
-        resources_call(rq, "session.file_get",
-                       json_pack("{s:s,s:s}", "session_id", session, "path",
-                                 rest[0] == '/' ? rest + 1 : ""));
+        resources_call(
+            rq, "session.file_get",
+            json_pack("{s:s,s:s}", "session_id", session, "path", rest[0] == '/' ? rest + 1 : ""));
 }

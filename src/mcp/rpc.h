@@ -17,7 +17,7 @@ enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL_ERROR = -32603,
-    RPC_BUSY = -32000,             /* a limit of ours is reached */
+    RPC_BUSY = -32000, /* a limit of ours is reached */
     RPC_SESSION_NOT_FOUND = -32001,
     RPC_RESOURCE_NOT_FOUND = -32002, /* of clients before 2026-07-28 */
     RPC_HEADER_MISMATCH = -32020,
@@ -31,7 +31,7 @@ enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESPONSE };
 struct rpc_message {
     enum rpc_kind kind;
     json_t *root;
-    json_t *id;         /* a text or a whole number; NULL: a notification, or an answer to nothing */
+    json_t *id; /* a text or a whole number; NULL: a notification, or an answer to nothing */
     const char *method; /* of requests and notifications */
     json_t *params;     /* an object; NULL: none */
     json_t *result;     /* of responses: this or `error` */

@@ -28,8 +28,7 @@ static void seal_mac(const struct seal *s, const struct seal_bond *bond, const c
                      unsigned char mac[SEAL_MAC])
 {
     _buf_ struct buf bytes = BUF_INIT(SIZE_MAX);
-    char *args =
-        bond->args != NULL ? json_dumps(bond->args, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    char *args = bond->args != NULL ? json_dumps(bond->args, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     seal_append(&bytes, bond->agent);
     seal_append(&bytes, bond->method);
     seal_append(&bytes, bond->name);

@@ -27,7 +27,7 @@ void seal_init(struct seal *s);
 /* What a seal is bound to: whom the request speaks for and what it asks, so that the state of one
  * request cannot be given to another. */
 struct seal_bond {
-    const char *agent;  /* NULL: nobody in particular */
+    const char *agent; /* NULL: nobody in particular */
     const char *method;
     const char *name;   /* of the tool or prompt; NULL: none */
     const json_t *args; /* NULL: none */

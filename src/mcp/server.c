@@ -27,7 +27,8 @@ static const char *const server_instructions =
     "Code runs in live sandboxed sessions: variables and files stay between calls, a crash is "
     "rolled back, and back undoes, redoes and branches.";
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------
+ */
 
 static void server_on_sweep(void *context)
 {
@@ -66,8 +67,7 @@ void mcp_stop(struct mcp *mcp)
     mcp->is_stopping = true;
     listen_end_all(mcp);
     tasks_end_all(mcp);
-    LIST_EACH(&mcp->peers, node)
-    {
+    LIST_EACH(&mcp->peers, node) {
         struct mcp_peer *peer = CONTAINER_OF(node, struct mcp_peer, in_all);
         watch_end_all(&peer->watched);
         stream_free(take_ptr(peer->own));
@@ -99,13 +99,17 @@ void mcp_link_gone(struct mcp_link *link)
     }
 }
 
-/* ---- who is there ----------------------------------------------------------------------------- */
+/* ---- who is there -----------------------------------------------------------------------------
+ */
 
 struct mcp_caps mcp_read_caps(const json_t *capabilities)
 {
     const json_t *extensions = json_object_get(capabilities, "extensions");
+    const json_t *elicitation = json_object_get(capabilities, "elicitation");
+    bool has_forms = json_object_size(elicitation) == 0 || /* before there were others */
+                     json_object_get(elicitation, "form") != NULL;
     return (struct mcp_caps){
-        .elicits = json_is_object(json_object_get(capabilities, "elicitation")),
+        .elicits = json_is_object(elicitation) && has_forms,
         .samples = json_is_object(json_object_get(capabilities, "sampling")),
         .has_roots = json_is_object(json_object_get(capabilities, "roots")),
         .has_tasks = json_is_object(json_object_get(extensions, TASKS_EXTENSION)),
@@ -217,7 +221,8 @@ static void server_set_level(struct mcp_request *rq)
     request_reply_json(rq, json_object());
 }
 
-/* ---- methods ---------------------------------------------------------------------------------- */
+/* ---- methods ----------------------------------------------------------------------------------
+ */
 
 #define OF(era) (1U << (era))
 #define OF_BOTH (OF(MCP_LEGACY) | OF(MCP_MODERN))
@@ -261,7 +266,8 @@ static void server_run(struct mcp_request *rq)
     request_fail(rq, RPC_METHOD_NOT_FOUND, "there is no method \"%s\"", rq->method);
 }
 
-/* ---- modern requests -------------------------------------------------------------------------- */
+/* ---- modern requests --------------------------------------------------------------------------
+ */
 
 static int server_check_meta(const struct rpc_message *m, struct rpc_fault *fault)
 {
@@ -354,13 +360,13 @@ static void post_modern(struct mcp *mcp, struct mcp_link *link, const struct mcp
     }
     const json_t *schema = tool != NULL && mcp->more != NULL ? mcp->more->schema(mcp, tool) : NULL;
     if (headers_check(h, m, &fault) < 0 || server_check_meta(m, &fault) < 0 ||
-        (schema != NULL && headers_check_arguments(h, schema, json_object_get(m->params, "arguments"),
-                                                   &fault) < 0)) {
+        (schema != NULL &&
+         headers_check_arguments(h, schema, json_object_get(m->params, "arguments"), &fault) < 0)) {
         server_answer_fault(link, 400, m->id, &fault);
         return;
     }
     struct mcp_request *rq = server_modern(mcp, NULL, link, m);
-    rq->tools = arena_strdup(&rq->arena, h->tools != NULL ? h->tools : TOOLS_DEFAULT);
+    rq->tools = arena_strdup(&rq->arena, h->tools != NULL ? h->tools : tools_default(mcp));
     rq->agent = h->agent != NULL ? arena_strdup(&rq->arena, h->agent) : NULL;
     link->request = rq;
     server_run(rq);
@@ -398,8 +404,7 @@ static void server_on_notification(struct mcp_peer *peer, const struct rpc_messa
         request_drop(rq);
 }
 
-static void post_legacy_request(struct mcp_peer *peer, struct mcp_link *link,
-                                struct rpc_message *m)
+static void post_legacy_request(struct mcp_peer *peer, struct mcp_link *link, struct rpc_message *m)
 {
     struct rpc_fault fault;
     if (peer->n_requests >= MCP_REQUESTS_MAX) {
@@ -423,7 +428,7 @@ static void post_initialize(struct mcp *mcp, struct mcp_link *link, const struct
                             struct rpc_message *m)
 {
     struct rpc_fault fault;
-    const char *tools = h->tools != NULL ? h->tools : TOOLS_DEFAULT;
+    const char *tools = h->tools != NULL ? h->tools : tools_default(mcp);
     struct mcp_peer *peer = peer_new(mcp, h->agent, tools, &fault);
     if (peer == NULL) {
         server_answer_fault(link, 503, m->id, &fault);
@@ -457,18 +462,18 @@ static void post_legacy(struct mcp *mcp, struct mcp_link *link, const struct mcp
 }
 
 void mcp_post(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h,
-              const struct buf *body)
+              struct rpc_message *m, struct rpc_fault *fault)
 {
-    struct rpc_fault fault;
-    struct rpc_message m;
-    if (rpc_read(buf_str(body), body->len, &m, &fault) < 0 ||
-        (h->tools != NULL && tools_check_sets(h->tools, &fault) < 0))
-        server_answer_fault(link, 400, m.id, &fault);
-    else if (server_is_modern(h, &m))
-        post_modern(mcp, link, h, &m);
+    struct rpc_fault own;
+    if (fault == NULL && h->tools != NULL && tools_check_sets(h->tools, &own) < 0)
+        fault = &own;
+    if (fault != NULL)
+        server_answer_fault(link, 400, m->id, fault);
+    else if (server_is_modern(h, m))
+        post_modern(mcp, link, h, m);
     else
-        post_legacy(mcp, link, h, &m);
-    json_decref(m.root);
+        post_legacy(mcp, link, h, m);
+    json_decref(m->root);
 }
 
 void mcp_get(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h)
@@ -479,9 +484,8 @@ void mcp_get(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h
     if (peer == NULL)
         return;
     if (h->last_event != NULL) {
-        struct mcp_stream *s = stream_parse_id(h->last_event, &number, &after)
-                                   ? peer_find_stream(peer, number)
-                                   : NULL;
+        struct mcp_stream *s =
+            stream_parse_id(h->last_event, &number, &after) ? peer_find_stream(peer, number) : NULL;
         if (s != NULL) {
             stream_resume(s, link, after);
             return;
@@ -511,14 +515,15 @@ void mcp_delete(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers
     link->ops->answer(link, 200, NULL, 0);
 }
 
-/* ---- a line for each message ------------------------------------------------------------------ */
+/* ---- a line for each message ------------------------------------------------------------------
+ */
 
 struct mcp_peer *mcp_open(struct mcp *mcp, struct mcp_link *link, const char *agent,
                           const char *tools, struct rpc_fault *fault)
 {
     if (tools != NULL && tools_check_sets(tools, fault) < 0)
         return NULL;
-    struct mcp_peer *peer = peer_new(mcp, agent, tools != NULL ? tools : TOOLS_DEFAULT, fault);
+    struct mcp_peer *peer = peer_new(mcp, agent, tools != NULL ? tools : tools_default(mcp), fault);
     if (peer != NULL)
         peer->line = link;
     return peer;
@@ -528,8 +533,8 @@ static void line_request(struct mcp_peer *peer, struct rpc_message *m)
 {
     struct rpc_fault fault;
     const json_t *meta = json_object_get(m->params, "_meta");
-    bool is_modern = json_object_get(meta, META_VERSION) != NULL ||
-                     strcmp(m->method, "server/discover") == 0;
+    bool is_modern =
+        json_object_get(meta, META_VERSION) != NULL || strcmp(m->method, "server/discover") == 0;
     bool is_early = !is_modern && !peer->is_initialized && strcmp(m->method, "initialize") != 0 &&
                     strcmp(m->method, "ping") != 0;
     int status = 0;
@@ -573,7 +578,8 @@ void mcp_take_line(struct mcp_peer *peer, const char *text, size_t len)
 
 bool mcp_is_busy(const struct mcp_peer *peer)
 {
-    for (const struct list *node = peer->requests.next; node != &peer->requests; node = node->next) {
+    for (const struct list *node = peer->requests.next; node != &peer->requests;
+         node = node->next) {
         const struct mcp_request *rq = CONTAINER_OF(node, struct mcp_request, in_peer);
         if (list_is_empty(&rq->in_listeners))
             return true;

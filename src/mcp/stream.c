@@ -139,8 +139,7 @@ void stream_resume(struct mcp_stream *s, struct mcp_link *link, uint64_t after)
     stream_pause(s); /* an older connection, if the client has given it up */
     stream_attach(s, link);
     s->has_begun = true;
-    LIST_EACH(&s->events, node)
-    {
+    LIST_EACH(&s->events, node) {
         const struct stream_event *e = CONTAINER_OF(node, struct stream_event, in_stream);
         if (e->number > after)
             stream_show(s, e->number, e->json, e->len);

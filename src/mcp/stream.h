@@ -9,13 +9,13 @@ struct stream_event;
 
 struct mcp_stream {
     struct list in_peer;
-    uint64_t number;   /* of its peer: 0 is what the server says by itself */
-    uint64_t next;     /* of the next event */
+    uint64_t number;    /* of its peer: 0 is what the server says by itself */
+    uint64_t next;      /* of the next event */
     struct list events; /* kept, oldest first */
     size_t n_events, bytes;
-    bool primes;   /* the client knows events that only tell their id */
-    bool has_begun; /* an event was made: the answer is one, too */
-    bool is_over;  /* its last event was made */
+    bool primes;           /* the client knows events that only tell their id */
+    bool has_begun;        /* an event was made: the answer is one, too */
+    bool is_over;          /* its last event was made */
     struct mcp_link *link; /* NULL: nobody reads it now */
 };
 

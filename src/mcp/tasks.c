@@ -65,7 +65,8 @@ static void task_deliver(struct mcp_request *rq, const struct buf *result,
     task_settle(task, result != NULL ? TASK_COMPLETED : TASK_FAILED);
 }
 
-/* ---- as a client sees it ---------------------------------------------------------------------- */
+/* ---- as a client sees it ----------------------------------------------------------------------
+ */
 
 static const char *task_status_name(const struct mcp_task *task)
 {
@@ -73,8 +74,8 @@ static const char *task_status_name(const struct mcp_task *task)
                                         [TASK_COMPLETED] = "completed",
                                         [TASK_FAILED] = "failed",
                                         [TASK_CANCELLED] = "cancelled"};
-    bool is_asking = task->status == TASK_WORKING && task->request != NULL &&
-                     task->request->questions != NULL;
+    bool is_asking =
+        task->status == TASK_WORKING && task->request != NULL && task->request->questions != NULL;
     return is_asking ? "input_required" : names[task->status];
 }
 
@@ -129,11 +130,10 @@ bool task_begin(struct mcp_request *rq)
 
 void tasks_refuse(struct mcp_request *rq)
 {
-    request_fail_with(rq, RPC_MISSING_CAPABILITY,
-                      json_pack("{s:{s:{s:{}}}}", "requiredCapabilities", "extensions",
-                                TASKS_EXTENSION),
-                      "this needs a client that knows tasks: declare the extension %s",
-                      TASKS_EXTENSION);
+    request_fail_with(
+        rq, RPC_MISSING_CAPABILITY,
+        json_pack("{s:{s:{s:{}}}}", "requiredCapabilities", "extensions", TASKS_EXTENSION),
+        "this needs a client that knows tasks: declare the extension %s", TASKS_EXTENSION);
 }
 
 /* The task that the request names; NULL if it was answered with an error. */
@@ -141,8 +141,8 @@ static struct mcp_task *task_named(struct mcp_request *rq)
 {
     const char *id = rpc_text(rq->params, "taskId");
     struct mcp_task *task = id != NULL ? map_get(&rq->mcp->tasks_by_id, id) : NULL;
-    bool is_own = task != NULL && (rq->agent == NULL || (task->agent != NULL &&
-                                                         strcmp(rq->agent, task->agent) == 0));
+    bool is_own = task != NULL && (rq->agent == NULL ||
+                                   (task->agent != NULL && strcmp(rq->agent, task->agent) == 0));
     if (!rq->caps.has_tasks) {
         tasks_refuse(rq);
         return NULL;
@@ -207,8 +207,7 @@ void tasks_cancel(struct mcp_request *rq)
 void tasks_sweep(struct mcp *mcp)
 {
     uint64_t now_ms = clock_mono_ms();
-    LIST_EACH(&mcp->tasks, node)
-    {
+    LIST_EACH(&mcp->tasks, node) {
         struct mcp_task *task = CONTAINER_OF(node, struct mcp_task, in_all);
         if (task->expires_ms != 0 && task->expires_ms <= now_ms)
             task_free(mcp, task);

@@ -5,6 +5,7 @@
 #include "mcp/ask.h"
 #include "mcp/tasks.h"
 #include "ops/describe.h"
+#include "policy/policy.h"
 
 #include <string.h>
 
@@ -12,10 +13,15 @@ enum {
     TOOLS_TTL_MS = 300 * 1000,
     /* A call that takes longer becomes a task, where the client knows these, else a stream. */
     TOOLS_SLOW_MS = 1000,
-    TOOLS_WAIT_MS = 86400 * 1000, /* of a task: as long as a cell may run */
+    TOOLS_WAIT_MS = 86400 * 1000,  /* of a task: as long as a cell may run */
     TOOLS_CARRIED_MAX = 16 * 1024, /* bytes of content that a modern client carries for us */
     TOOLS_SETS_MAX = 256,
 };
+
+const char *tools_default(const struct mcp *mcp)
+{
+    return mcp->config.policy->config->mcp_tools;
+}
 
 static const struct op *tools_find(const struct mcp_request *rq, const char *name)
 {
@@ -87,12 +93,43 @@ static void tools_reply_error(struct mcp_request *rq, const struct err *e)
     request_reply(rq, &out);
 }
 
+/* One of the last lines, which are in brackets, tells a model how to go on; here that is not the
+ * model's business. */
+static void tools_strip_advice(json_t *item)
+{
+    const char *text = rpc_text(item, "text");
+    const char *end = text != NULL ? text + strlen(text) : NULL;
+    for (const char *at = end; at != NULL && at > text;) {
+        const char *line = memrchr(text, '\n', (size_t)(at - text));
+        line = line != NULL ? line + 1 : text;
+        if (line[0] != '[')
+            return;
+        if (strncmp(line, "[cell ", 6) == 0 && strstr(line, "wait(") != NULL) {
+            _buf_ struct buf kept = BUF_INIT(SIZE_MAX);
+            buf_append(&kept, text, (size_t)(line - text));
+            buf_append_str(&kept, at < end ? at + 1 : "");
+            while (kept.len > 0 && kept.data[kept.len - 1] == '\n')
+                kept.len--;
+            json_object_set_new(item, "text", json_stringn(buf_str(&kept), kept.len));
+            return;
+        }
+        at = line > text ? line - 1 : NULL;
+    }
+}
+
 /* What came before a question, or before a task asked on, is told with the last answer. */
 static void tools_keep(struct mcp_request *rq, const json_t *result)
 {
+    json_t *item;
+    size_t i;
     if (rq->memory == NULL)
         rq->memory = json_array();
-    json_array_extend(rq->memory, json_object_get(result, "content"));
+    json_array_foreach(json_object_get(result, "content"), i, item) {
+        tools_strip_advice(item);
+        const char *text = rpc_text(item, "text");
+        if (text == NULL || text[0] != '\0')
+            json_array_append(rq->memory, item);
+    }
 }
 
 static void tools_reply(struct mcp_request *rq, json_t *result)
@@ -178,8 +215,8 @@ static void tools_on_pending(struct mcp_request *rq, json_t *result, const json_
 static void tools_on_reply(struct mcp_request *rq, int status, const struct buf *json)
 {
     static const char mark[] = "\"pending\":";
-    bool is_plain = rq->memory == NULL &&
-                    memmem(buf_str(json), json->len, mark, sizeof(mark) - 1) == NULL;
+    bool is_plain =
+        rq->memory == NULL && memmem(buf_str(json), json->len, mark, sizeof(mark) - 1) == NULL;
     (void)status;
     if (is_plain) {
         request_log(rq, MCP_INFO, "the tool has answered");

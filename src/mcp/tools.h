@@ -3,8 +3,8 @@
 
 #include "mcp/request.h"
 
-#define TOOLS_DEFAULT "core"
-
+/* The sets for a client that names none, as the configuration says now. */
+const char *tools_default(const struct mcp *mcp);
 /* Every name in the list is a set of tools. */
 int tools_check_sets(const char *sets, struct rpc_fault *fault);
 void tools_list(struct mcp_request *rq);

@@ -7,7 +7,7 @@
 
 enum { WATCH_EVERY_MS = 200 }; /* changes that come closer together are told once */
 
-struct watch {
+struct mcp_watch {
     struct mcp *mcp;
     struct call call;
     bool has_call, is_over;
@@ -17,7 +17,7 @@ struct watch {
     void *context;
 };
 
-static void watch_free(struct watch *w)
+static void watch_free(struct mcp_watch *w)
 {
     json_decref(w->call.args);
     arena_free(&w->call.arena);
@@ -26,12 +26,12 @@ static void watch_free(struct watch *w)
     free(w);
 }
 
-static struct watch *watch_of(struct call *call)
+static struct mcp_watch *watch_of(struct call *call)
 {
-    return CONTAINER_OF(call, struct watch, call);
+    return CONTAINER_OF(call, struct mcp_watch, call);
 }
 
-static void watch_called(struct watch *w)
+static void watch_called(struct mcp_watch *w)
 {
     w->has_call = false;
     if (w->is_over)
@@ -58,7 +58,7 @@ static void watch_on_begin(struct call *call)
 
 static bool watch_on_event(struct call *call, const char *name, const char *json, size_t len)
 {
-    struct watch *w = watch_of(call);
+    struct mcp_watch *w = watch_of(call);
     (void)json;
     (void)len;
     if (!w->is_over && strcmp(name, "watching") != 0 && !loop_timer_is_set(w->timer))
@@ -75,16 +75,16 @@ static const struct call_sink watch_sink = {
 
 static void watch_on_timer(void *context)
 {
-    struct watch *w = context;
+    struct mcp_watch *w = context;
     w->fn(w->context, w->uri);
 }
 
-struct watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, watch_fn fn,
-                        void *context)
+struct mcp_watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, watch_fn fn,
+                            void *context)
 {
     char session[RESOURCES_SESSION_SIZE];
     struct err ignored;
-    struct watch *w = mem_alloc(sizeof(*w));
+    struct mcp_watch *w = mem_alloc(sizeof(*w));
     const struct op *op = op_find("notebook.events");
     w->mcp = mcp;
     w->uri = mem_strdup(uri);
@@ -92,8 +92,8 @@ struct watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, wat
     w->fn = fn;
     w->context = context;
     w->timer = loop_timer_new(mcp->config.loop, watch_on_timer, w);
-    json_t *args = resources_session(uri, session) ? json_pack("{s:s}", "session_id", session)
-                                                   : json_object();
+    json_t *args =
+        resources_session(uri, session) ? json_pack("{s:s}", "session_id", session) : json_object();
     if (op_check(op, args, &ignored) < 0) {
         json_decref(args);
         return w;
@@ -115,7 +115,7 @@ struct watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, wat
     return w;
 }
 
-void watch_end(struct watch *w)
+void watch_end(struct mcp_watch *w)
 {
     if (w == NULL)
         return;

@@ -7,10 +7,10 @@
 /* Somebody who wants to know that a resource has changed. */
 typedef void (*watch_fn)(void *context, const char *uri);
 
-struct watch;
+struct mcp_watch;
 
 /* Watching what never changes is no error. */
-struct watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, watch_fn fn,
-                        void *context);
-void watch_end(struct watch *w); /* takes NULL */
+struct mcp_watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, watch_fn fn,
+                            void *context);
+void watch_end(struct mcp_watch *w);     /* takes NULL */
 void watch_end_all(struct map *watches); /* of a map by URI */

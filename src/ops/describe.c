@@ -33,7 +33,7 @@ static const struct {
     {OP_STREAMS, "streams"},     {OP_ONLY_STREAMS, "only_streams"},
     {OP_PUBLIC, "public"},       {OP_MAKES_SESSION, "makes_session"},
     {OP_RUNS_CODE, "runs_code"}, {OP_TAKES_BYTES, "takes_bytes"},
-    {OP_HAS_TAIL, "has_tail"},
+    {OP_HAS_TAIL, "has_tail"},   {OP_TUNNELS, "tunnels"},
 };
 
 /* ---- errors and shapes -------------------------------------------------------------------------

@@ -310,7 +310,8 @@ struct exec_wait exec_call_wait(struct call *call)
         .preview = call_has_budget(call) ? 0 : EXEC_PREVIEW_USUAL,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),
-        .cancels = strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
+        .cancels = is_tool ? call->tool->cancels
+                           : strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0,
     };
 }
 
@@ -342,6 +343,8 @@ void exec_call_begun(struct call *call, struct exec *exec)
     struct exec_call *waiting = call->op_state;
     waiting->exec = exec;
     call->on_gone = on_gone;
-    /* One who says what should happen then wants it to happen. */
-    call->must_notice_end = json_object_get(call->args, "on_disconnect") != NULL;
+    /* One who says what should happen then wants it to happen; what a tool told to nobody would be
+     * lost for the next one. */
+    call->must_notice_end =
+        call->tool != NULL || json_object_get(call->args, "on_disconnect") != NULL;
 }

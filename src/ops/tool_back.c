@@ -4,8 +4,8 @@
 
 enum { LISTED_MAX = 50 }; /* checkpoints, the newest */
 
-static const char *const actions[] = {"list", "undo", "redo", "branch",
-                                      "try",  "keep", "drop", NULL};
+static const char *const actions[] = {"list", "undo", "redo", "branch", "try",
+                                      "keep", "drop", "end",  NULL};
 
 static const struct op_param params[] = {
     {.name = "action",
@@ -97,11 +97,10 @@ static void on_dropped(struct call *call, const json_t *answer)
     say_restored(call, answer, "dropped");
 }
 
-static void on_kept(struct call *call, const json_t *answer)
+static void on_done(struct call *call, const json_t *answer)
 {
     (void)answer;
     _buf_ struct buf text = BUF_INIT(KIB);
-    buf_append_str(&text, "[kept]");
     tool_reply_text(call, &text);
 }
 
@@ -174,10 +173,14 @@ static json_t *try_args(struct call *call, const struct session *session)
 
 static void run(struct call *call)
 {
+    json_t *to = json_object_get(call->args, "to"), *code = json_object_get(call->args, "code");
+    if (is_action(call, "try") && !json_is_string(code)) {
+        tool_fail(call, "\"code\" is needed for try", "Give the code to try.");
+        return;
+    }
     const struct session *session = tool_found(call);
     if (session == NULL)
         return;
-    json_t *to = json_object_get(call->args, "to"), *code = json_object_get(call->args, "code");
     json_t *args = json_pack("{s:s}", "session_id", session->id);
     if (is_action(call, "list")) {
         tool_become(call, &op_checkpoint_list, args, on_listed);
@@ -189,19 +192,18 @@ static void run(struct call *call)
     } else if (is_action(call, "branch")) {
         json_object_set(args, "at", to);
         tool_become(call, &op_session_branch, args, on_branched);
+    } else if (is_action(call, "end")) {
+        tool_become(call, &op_session_delete, args, on_done);
     } else if (is_action(call, "try")) {
         json_object_set(args, "code", code);
-        if (json_is_string(code))
-            tool_become(call, &op_try_run, args, NULL);
-        else
-            tool_fail(call, "\"code\" is needed for try", "Give the code to try.");
+        tool_become(call, &op_try_run, args, NULL);
     } else {
         bool is_kept = is_action(call, "keep");
         json_decref(args);
         args = try_args(call, session);
         if (args != NULL)
             tool_become(call, is_kept ? &op_try_commit : &op_try_discard, args,
-                        is_kept ? on_kept : on_dropped);
+                        is_kept ? on_done : on_dropped);
     }
 }
 
@@ -223,12 +225,12 @@ const struct op op_tool_back = {
     .flags = OP_MUTATING | OP_MAKES_SESSION | OP_RUNS_CODE,
     .params = params,
     .doc = "Goes back and forth in a session's history: undo, redo, branches, tries, the list of "
-           "checkpoints.",
+           "checkpoints; or ends it.",
     .tool = "back",
     .toolset = "core",
     .tool_doc = "Time travel of variables, files and processes: undo cells, redo; branch: a live "
                 "copy as another session; try: run code, see what it changes, then keep or drop "
-                "it; list: checkpoints.",
+                "it; list: checkpoints; end: the session.",
     .hints = OP_DESTROYS,
     .prepare = tool_prepare,
     .run = run,

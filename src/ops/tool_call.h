@@ -13,7 +13,7 @@ enum {
     TOOL_TOKEN_BYTES = 3,          /* of output, on the safe side */
     TOOL_IMAGE_MAX = 1024 * 1024,  /* bytes of a picture as base64 */
     TOOL_IMAGE_SIDE = 1024,        /* pixels of one that was larger than that; or half of them */
-    TOOL_YIELD_MS = 30 * 1000,     /* less than clients wait for an answer */
+    TOOL_YIELD_MS = 25 * 1000,     /* less than clients wait for an answer */
     TOOL_SESSIONS_MAX = 1000,      /* default ones of a language that an agent's callers have */
 };
 
@@ -30,6 +30,7 @@ struct tool_call {
     const struct op *op;          /* the tool, whatever operation the call has become */
     const struct call_sink *sink; /* the surface's */
     bool is_whole;            /* the surface has tools only: a failure is a tool's answer, too */
+    bool cancels;             /* code is interrupted if the client goes away */
     const char *session;      /* as the caller named it; NULL: it did not */
     uint64_t budget;          /* bytes of output that it asked for; 0: it did not */
     const char *made;         /* the name of a session that was made for the call; NULL: none */
@@ -78,12 +79,18 @@ void tool_give_body(struct call *call, const struct buf *bytes);
 /* The bytes of a file that an operation sends, as far as the tool wants them. */
 void tool_read(struct call *call, const struct call_file *file);
 
-/* Answers. A text that is empty is "[done]"; a session that was made is told of. */
+/* Answers. A text that is empty is "ok"; a session that was made is told of. */
 void tool_reply_cell(struct call *call, const struct exec_result *result);
 void tool_reply_text(struct call *call, const struct buf *text);
 void tool_reply_picture(struct call *call, const char *type, const struct buf *bytes);
 int tool_fail(struct call *call, const char *message, const char *advice); /* ERR_INVALID; -1 */
 void tool_begin_line(struct buf *out);
+void tool_reply_kept(struct call *call); /* without the picture that it waits for */
+/* The answer that follows is the tool's own. */
+void tool_leave(struct call *call);
+/* What a session is called among the tools of the set: "session", or "notebook", which has its id.
+ */
+const char *tool_place(const struct call *call);
 /* What several tools say: files of session.file_list; all that a cell showed, as one text. */
 void tool_say_files(struct call *call, const json_t *answer);
 void tool_put_outputs(struct buf *out, const json_t *outputs);
@@ -113,5 +120,5 @@ extern const struct op_shape shape_tool_result;
 #define TOOL_PARAM_YIELD                                                                           \
     {                                                                                              \
         .name = "yield_ms", .type = OP_INT, .is_nullable = true, .max = EXEC_YIELD_MAX_MS,         \
-        .doc = "Answer by then, default 30000; wait() goes on."                                    \
+        .doc = "Answer by then, default 25000; wait() goes on."                                    \
     }

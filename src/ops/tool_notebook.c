@@ -35,7 +35,7 @@ enum {
      .doc = "Interrupt it then."},                                                                 \
     {                                                                                              \
         .name = "yield_ms", .type = OP_INT, .is_nullable = true, .max = EXEC_YIELD_MAX_MS,         \
-        .is_untold = true, .doc = "Answer by then, default 30000; the tool wait goes on."          \
+        .is_untold = true, .doc = "Answer by then, default 25000; the tool wait goes on."          \
     }
 
 /* The notebook that is meant, by its id; NULL if the call was answered with the error. Its session
@@ -384,6 +384,7 @@ static const struct op_param create_params[] = {
 static void on_created(struct call *call, const json_t *answer)
 {
     (void)answer;
+    call->tool->made = arena_strdup(&call->arena, call_text(call, "name", ""));
     say(call, "");
 }
 
@@ -410,7 +411,6 @@ static void create_run(struct call *call)
         call_fail(call, &e);
         return;
     }
-    call->tool->made = arena_strdup(&call->arena, name);
     tool_become(call, &op_notebook_create,
                 json_pack("{s:s, s:s, s:o}", "title", title, "name", name, "labels",
                           tool_labels(call, true)),

@@ -117,6 +117,8 @@ struct config {
     struct jail_limits ceiling; /* that no session may ask for more than; cpu_seconds has none */
     struct config_notebook notebook;
     struct config_oauth oauth;
+    const char
+        *mcp_tools;     /* sets of tools for clients of MCP that name none, with commas between */
     struct arena arena; /* owns all of the above */
 };
 

@@ -18,6 +18,27 @@ static int read_default_profile(struct reader *r, const struct reader_field *f, 
     return 0;
 }
 
+/* Sets of tools: "core,notebook". */
+static int read_mcp_tools(struct reader *r, const struct reader_field *f, void *object)
+{
+    static const char *const sets[] = {"core", "notebook", "repl"};
+    struct config *c = object;
+    if (reader_expect_text(r, f->name, READER_NAME_MAX) < 0)
+        return -1;
+    c->mcp_tools = reader_keep(r);
+    for (const char *at = c->mcp_tools; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        size_t len = strcspn(at, ","), i = 0;
+        while (i < ARRAY_LEN(sets) && (strlen(sets[i]) != len || memcmp(at, sets[i], len) != 0))
+            i++;
+        if (i < ARRAY_LEN(sets))
+            continue;
+        reader_fail(r, "mcp_tools: there is no set of tools \"%.*s\"", (int)len, at);
+        return err_advise(r->e, "Possible here: core, notebook, repl, with commas between.");
+    }
+    return 0;
+}
+
 /* Profiles. */
 
 /* "import x", "from x import y" or a bare dotted name: anything else would not be executed by the
@@ -190,6 +211,7 @@ static const struct reader_field config_fields[] = {
     {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
     {"notebook", config_yaml_read_notebook, offsetof(struct config, notebook), 0, 0},
     {"oauth", config_read_oauth, offsetof(struct config, oauth), 0, 0},
+    {"mcp_tools", read_mcp_tools, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -223,6 +245,7 @@ static void set_defaults(struct config *c, const char *file)
         .node = "/usr/bin/node",
         .bash = "/usr/bin/bash",
         .default_profile = "data",
+        .mcp_tools = "core",
         .is_warm = true,
         .warmup_timeout_secs = 15,
         .health_check_timeout_secs = 5,

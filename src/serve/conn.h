@@ -73,7 +73,7 @@ struct conn {
     struct target target;
     size_t known_len; /* of the raw target: what follows belongs to a server in a session */
     struct guard_caller caller; /* of this request; in the call's arena */
-    const struct route *route;             /* NULL: an endpoint has it */
+    const struct route *route;            /* NULL: an endpoint has it */
     const struct conn_endpoint *endpoint; /* NULL: an operation has it */
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */

@@ -217,7 +217,8 @@ static void run_later(struct conn *c)
     uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
 }
 
-/* The endpoint answers whatever is wrong with the body: it knows how its clients want to be told. */
+/* The endpoint answers whatever is wrong with the body: it knows how its clients want to be told.
+ */
 static void conn_request_hand_over(struct conn *c)
 {
     c->is_keep_alive =

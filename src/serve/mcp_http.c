@@ -12,8 +12,8 @@
 #include <strings.h>
 
 enum {
-    HTTP_BEAT_MS = 15 * 1000,     /* between comments on a silent stream, so that proxies keep it */
-    HTTP_RETRY_MS = 500,          /* after which a client takes up a stream again */
+    HTTP_BEAT_MS = 15 * 1000, /* between comments on a silent stream, so that proxies keep it */
+    HTTP_RETRY_MS = 500,      /* after which a client takes up a stream again */
     HTTP_QUEUED_MAX = 1024 * 1024, /* unsent bytes, then messages before the answer are dropped */
 };
 
@@ -22,7 +22,17 @@ struct mcp_http {
     struct conn *conn;
     struct loop_timer *timer; /* NULL: no stream yet */
     char *session;            /* for the header; NULL: none */
+
+    /* A long body on its way through a worker thread: the loop serves others meanwhile. */
+    uv_work_t work;
+    bool is_parsing;
+    struct buf body;
+    struct rpc_message message;
+    struct rpc_fault fault;
+    bool is_message; /* `message` is one */
 };
+
+#define HTTP_LONG_BODY (256 * KIB)
 
 static struct mcp_http *http_of(struct mcp_link *link)
 {
@@ -31,8 +41,13 @@ static struct mcp_http *http_of(struct mcp_link *link)
 
 static void http_free(struct mcp_http *h)
 {
-    h->conn->call.op_state = NULL;
-    loop_timer_close(h->timer, NULL);
+    if (h->conn != NULL)
+        h->conn->call.op_state = NULL;
+    h->conn = NULL;
+    loop_timer_close(take_ptr(h->timer), NULL);
+    if (h->is_parsing)
+        return; /* until the worker has it no more */
+    buf_free(&h->body);
     free(h->session);
     free(h);
 }
@@ -52,7 +67,8 @@ static void http_on_gone(struct call *call)
     http_free(h);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------
+ */
 
 static void http_write_head(struct mcp_http *h, int status, const char *type, int64_t length)
 {
@@ -66,13 +82,13 @@ static void http_write_head(struct mcp_http *h, int status, const char *type, in
     if (is_stream)
         snprintf(more + used, sizeof(more) - used, "X-Accel-Buffering: no\r\n");
     buf_clear(head);
-    http1_write_head(head, &(struct http1_response){.status = status,
-                                                    .content_type = type,
-                                                    .content_length = length,
-                                                    .is_keep_alive = c->is_keep_alive,
-                                                    .allow = status == 405 ? c->endpoint->allow
-                                                                           : NULL,
-                                                    .more = more});
+    http1_write_head(head,
+                     &(struct http1_response){.status = status,
+                                              .content_type = type,
+                                              .content_length = length,
+                                              .is_keep_alive = c->is_keep_alive,
+                                              .allow = status == 405 ? c->endpoint->allow : NULL,
+                                              .more = more});
 }
 
 static void http_write_chunk(struct mcp_http *h, const struct buf *event, const char *end)
@@ -80,9 +96,8 @@ static void http_write_chunk(struct mcp_http *h, const struct buf *event, const 
     struct conn *c = h->conn;
     char size[24];
     int size_len = snprintf(size, sizeof(size), "%zx\r\n", event->len);
-    struct iovec parts[] = {{size, (size_t)size_len},
-                            {event->data, event->len},
-                            {(void *)(uintptr_t)end, strlen(end)}};
+    struct iovec parts[] = {
+        {size, (size_t)size_len}, {event->data, event->len}, {(void *)(uintptr_t)end, strlen(end)}};
     if (c->http.is_http_1_1)
         conn_write(c, parts, ARRAY_LEN(parts));
     else
@@ -176,7 +191,8 @@ static void http_answer(struct mcp_link *link, int status, const char *json, siz
 static const struct mcp_link_ops http_link_ops = {
     .event = http_event, .answer = http_answer, .end = http_end};
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------------
+ */
 
 static void http_refuse(struct mcp_http *h, int status, const char *message)
 {
@@ -207,12 +223,9 @@ static bool http_says(const struct conn *c, const char *header, const char *word
     return value != NULL && strcasestr(value, word) != NULL;
 }
 
-static void http_take(struct conn *c)
+static struct mcp_headers http_headers(struct conn *c)
 {
-    struct mcp_http *h = mem_alloc(sizeof(*h));
-    const char *method = http1_method(&c->http);
-    struct mcp *mcp = c->server->config.mcp;
-    struct mcp_headers headers = {
+    return (struct mcp_headers){
         .version = http_find(c, "mcp-protocol-version"),
         .method = http_find(c, "mcp-method"),
         .name = http_find(c, "mcp-name"),
@@ -223,6 +236,61 @@ static void http_take(struct conn *c)
         .find = http_find,
         .context = c,
     };
+}
+
+static void http_parse(struct mcp_http *h)
+{
+    h->is_message = rpc_read(buf_str(&h->body), h->body.len, &h->message, &h->fault) == 0;
+}
+
+/* The link may be gone when the message was taken: what is handed over lies on our stack. */
+static void http_post(struct mcp_http *h)
+{
+    struct conn *c = h->conn;
+    struct mcp_headers headers = http_headers(c);
+    struct rpc_message message = h->message;
+    struct rpc_fault fault = h->fault;
+    mcp_post(c->server->config.mcp, &h->link, &headers, &message, h->is_message ? NULL : &fault);
+}
+
+static void http_parse_in_worker(uv_work_t *work)
+{
+    http_parse(CONTAINER_OF(work, struct mcp_http, work));
+}
+
+static void http_parsed(uv_work_t *work, int status)
+{
+    struct mcp_http *h = CONTAINER_OF(work, struct mcp_http, work);
+    (void)status;
+    h->is_parsing = false;
+    if (h->conn != NULL) {
+        http_post(h);
+        return;
+    }
+    json_decref(h->message.root); /* the client went meanwhile */
+    http_free(h);
+}
+
+static void http_take_post(struct mcp_http *h)
+{
+    struct conn *c = h->conn;
+    h->body = c->http.body;
+    c->http.body = BUF_INIT(h->body.max);
+    h->is_parsing = h->body.len > HTTP_LONG_BODY;
+    if (h->is_parsing) {
+        uv_queue_work(c->server->config.loop, &h->work, http_parse_in_worker, http_parsed);
+        return;
+    }
+    http_parse(h);
+    http_post(h);
+}
+
+static void http_take(struct conn *c)
+{
+    struct mcp_http *h = mem_alloc(sizeof(*h));
+    const char *method = http1_method(&c->http);
+    struct mcp *mcp = c->server->config.mcp;
+    struct mcp_headers headers = http_headers(c);
     bool is_modern = headers.version != NULL && strcmp(headers.version, MCP_MODERN_VERSION) == 0;
     h->conn = c;
     h->link.ops = &http_link_ops;
@@ -233,7 +301,7 @@ static void http_take(struct conn *c)
     if (strcmp(method, "POST") == 0 && !http_says(c, "content-type", "application/json"))
         http_refuse(h, 415, "Content-Type must be application/json");
     else if (strcmp(method, "POST") == 0)
-        mcp_post(mcp, &h->link, &headers, &c->http.body);
+        http_take_post(h);
     else if (is_modern || (strcmp(method, "GET") != 0 && strcmp(method, "DELETE") != 0))
         http_refuse(h, 405, "only POST is possible here");
     else if (strcmp(method, "DELETE") == 0)

@@ -8,16 +8,18 @@
 
 #define LINE_PROTOCOL "cella-mcp"
 
-enum { LINE_QUEUED_MAX = 8 * 1024 * 1024 }; /* unsent bytes, then messages before answers are dropped */
+enum {
+    LINE_QUEUED_MAX = 8 * 1024 * 1024
+}; /* unsent bytes, then messages before answers are dropped */
 
 struct mcp_line {
     struct mcp_link link;
     struct conn *conn;
     struct mcp_peer *peer;
-    struct buf text;   /* of the line that comes */
-    bool is_too_long;  /* the rest of it is thrown away */
-    bool has_ended;    /* the client will say no more; what it asked for is still answered */
-    bool is_taking;    /* below us on the stack */
+    struct buf text;  /* of the line that comes */
+    bool is_too_long; /* the rest of it is thrown away */
+    bool has_ended;   /* the client will say no more; what it asked for is still answered */
+    bool is_taking;   /* below us on the stack */
 };
 
 static struct mcp_line *line_of(struct mcp_link *link)
@@ -47,7 +49,8 @@ static void line_finish(struct mcp_line *l)
     conn_answered(c);
 }
 
-/* ---- to the client ---------------------------------------------------------------------------- */
+/* ---- to the client ----------------------------------------------------------------------------
+ */
 
 static void line_write(struct mcp_line *l, const char *json, size_t len)
 {
@@ -83,7 +86,8 @@ static void line_end(struct mcp_link *link)
 static const struct mcp_link_ops line_link_ops = {
     .event = line_event, .answer = line_answer, .end = line_end};
 
-/* ---- from the client -------------------------------------------------------------------------- */
+/* ---- from the client --------------------------------------------------------------------------
+ */
 
 static void line_take(struct mcp_line *l, const char *data, size_t len)
 {
@@ -142,13 +146,14 @@ static bool line_is_open(const struct conn *c)
 static const struct conn_tunnel line_of_conn = {
     .on_input = line_on_input, .on_end = line_on_client_end, .is_open = line_is_open};
 
-/* ---- the beginning ---------------------------------------------------------------------------- */
+/* ---- the beginning ----------------------------------------------------------------------------
+ */
 
 static void line_refuse(struct conn *c, int status, const char *message)
 {
     struct err e;
     err_set(&e, ERR_INVALID, "%s", message);
-    err_advise(&e, "Use: cella mcp");
+    err_advise(&e, "see: cella mcp --help");
     conn_send_error(c, status, &e, NULL);
     conn_answered(c);
 }

@@ -29,7 +29,7 @@ struct server_config {
     /* Paths that are no operation's; ends with NULL. NULL: there are none. */
     const struct conn_endpoint *const *endpoints;
     struct mcp *mcp; /* behind such a path; NULL: there is none */
-    uid_t owner; /* who may use UNIX sockets, besides root */
+    uid_t owner;     /* who may use UNIX sockets, besides root */
 
     size_t max_connections;
     uint32_t idle_ms;   /* between requests */

@@ -37,6 +37,7 @@ def anonymous(daemon):
         "Bearer {half}",
     ],
 )
+@pytest.mark.sampled(3)
 def test_tcp_needs_the_key(daemon, anonymous, value):
     headers = {}
     if value is not None:

@@ -50,6 +50,7 @@ def undo(session, **body):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("leaves", LEAVES)
+@pytest.mark.sampled(4)
 def test_what_was_written_after_a_cell_outlives_a_suspension(spawn_runtime, leaves):
     runtime, code = LEAVES[leaves]
     session = spawn_runtime(runtime, idle_timeout_secs=1)
@@ -59,6 +60,7 @@ def test_what_was_written_after_a_cell_outlives_a_suspension(spawn_runtime, leav
 
 
 @pytest.mark.parametrize("leaves", ["a process", "a thread", "a job"])
+@pytest.mark.sampled(4)
 def test_what_was_written_after_a_cell_outlives_a_later_crash(spawn_runtime, leaves):
     runtime, code = LEAVES[leaves]
     session = spawn_runtime(runtime)

@@ -219,6 +219,7 @@ def test_a_forged_verdict_is_the_cells_own_problem(session):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_a_flood_of_forged_frames_stays_bounded_in_the_daemon(daemon, session):
     session.exec(FRAMES)
     with daemon.watch_heap() as heap:
@@ -450,6 +451,7 @@ def test_filling_the_workspace_with_many_files_at_full_speed(daemon, spawn):
     host.eventually(lambda: workspace_bytes(daemon, session) < 64 << 20, what="the quota")
 
 
+@pytest.mark.slow
 def test_filling_the_inodes_of_the_workspace_ends_the_session(spawn):
     """Empty files need no room, so no write can fail; who makes far too many is killed."""
     session = spawn("min", limits={"disk_mb": 1})
@@ -486,6 +488,7 @@ def test_filling_tmp(spawn):
     assert session.exec("open('/tmp/small', 'w').write('fits')").status == "ok"
 
 
+@pytest.mark.slow
 def test_filling_the_inodes_of_tmp(spawn):
     session = spawn("min")
     error = session.fails(

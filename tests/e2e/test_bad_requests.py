@@ -91,6 +91,7 @@ def talk_once(client, data):
     ],
     ids=lambda b: repr(b[:24]),
 )
+@pytest.mark.sampled(3)
 def test_malformed_json_is_400(client, session, body):
     reply = client.request("POST", session.path + "/exec", body)
     assert_clear(reply, 400)
@@ -164,6 +165,7 @@ def test_a_nul_in_a_name_is_400(client, session):
     ],
     ids=lambda v: str(v)[:40],
 )
+@pytest.mark.sampled(3)
 def test_wrong_members_of_exec_are_named(client, session, body, word):
     assert_clear(client.request("POST", session.path + "/exec", body), 400, word)
     assert session.info().exec_count == 0
@@ -191,6 +193,7 @@ def test_wrong_members_of_exec_are_named(client, session, body, word):
     ],
     ids=lambda v: str(v)[:40],
 )
+@pytest.mark.sampled(3)
 def test_wrong_members_of_spawn_are_named(client, body, word):
     before = len(client.sessions())
     reply = client.request("POST", "/v1/sessions", body)
@@ -277,6 +280,7 @@ def test_a_wrong_method_is_405_and_the_right_ones_are_told(client, method, path)
     ],
     ids=lambda b: repr(b[:40]),
 )
+@pytest.mark.sampled(3)
 def test_what_is_no_http_is_400_and_the_end_of_the_connection(client, data):
     replies = talk(client, data, half_close=True)
     assert len(replies) <= 1

@@ -14,8 +14,8 @@ SMOKE = 6  # one in so many
 def marks(surface, number):
     """Other surfaces show what REST does, in their own words, and drivers' tests most of it."""
     if surface != "rest":
-        return [pytest.mark.sampled]
-    return [pytest.mark.smoke] if number % SMOKE == 0 else [pytest.mark.sampled(2)]
+        return [pytest.mark.sampled(16)]
+    return [pytest.mark.smoke] if number % SMOKE == 0 else [pytest.mark.sampled(4)]
 
 
 PARAMETERS = [

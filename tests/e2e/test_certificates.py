@@ -52,11 +52,13 @@ def dies(session, code, name, *words, **members):
 
 @pytest.mark.smoke
 @pytest.mark.needs_root("an ordinary user may not limit memory")
+@pytest.mark.sampled(3)
 def test_out_of_memory(spawn_runtime, runtime):
     session = mortal(spawn_runtime, runtime, limits={"memory_mb": 96, "checkpoint_mb": 0})
     dies(session, EATS_MEMORY[runtime], "OutOfMemory", "memory", "96", timeout_ms=25_000)
 
 
+@pytest.mark.sampled(3)
 def test_processor_time(spawn_runtime, runtime):
     session = mortal(spawn_runtime, runtime, limits={"cpu_seconds": 1})
     dies(session, LOOP[runtime], "CpuLimit", "1", timeout_ms=25_000)
@@ -75,6 +77,7 @@ def test_an_exit_ends_the_cell_only(spawn_runtime, runtime):
     assert session.exec("").status == "ok" and session.info().state == "idle"
 
 
+@pytest.mark.sampled(2)
 def test_an_interpreter_that_kills_itself(spawn_runtime, runtime):
     result = dies(mortal(spawn_runtime, runtime), SUICIDE[runtime], "Killed", "SIGKILL")
     assert result["exit_code"] == 137
@@ -140,6 +143,7 @@ def test_what_ended_a_session_is_told_to_those_who_come_later(spawn_runtime):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_a_crash_leaves_the_stack_and_no_list_of_libraries(spawn):
     result = spawn("data").exec("import ctypes\ndef deep(): ctypes.string_at(0)\ndeep()")
     assert result.status == "died"

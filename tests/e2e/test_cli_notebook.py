@@ -282,6 +282,7 @@ def test_watching(books, notebook):
     (["run", "ID", "0", "--from", "1"], 64, "not both"),
     (["clear", "ID", "0", "--cells"], 64, "rm"),
 ])
+@pytest.mark.sampled(3)
 def test_mistakes_are_told(books, notebook, args, status, words):
     args = [notebook if a == "ID" else a for a in args]
     done = books("notebook", *args)

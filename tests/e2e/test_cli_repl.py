@@ -130,6 +130,7 @@ def test_lines_that_come_at_once_are_not_torn_at_an_empty_one(shell, start, term
     repl.expect(r"\n\(42, 5, False\)\n")
 
 
+@pytest.mark.slow
 def test_a_long_text_through_a_pipe(shell):
     code = "cat <<EOF | wc -c\n" + ("x" * 999 + "\n") * 100 + "EOF\necho done\n"
     assert shell("repl", "--runtime", "bash", stdin=code, check=0).stdout == "100000\ndone\n"

@@ -129,6 +129,7 @@ def test_an_update_of_what_was_cleared_is_shown_where_it_was_made(runner):
 
 
 @pytest.mark.parametrize("then", ["", "try: input()\nexcept EOFError: pass\n"])
+@pytest.mark.slow
 def test_an_output_that_no_event_can_hold_is_not_lost(runner, then):
     made = runner.run(["print('before')\nimport os\nfrom PIL import Image\n"
                        "display(Image.frombytes('RGB', (1300, 1300), os.urandom(1300 * 1300 * 3)))"
@@ -139,6 +140,7 @@ def test_an_output_that_no_event_can_hold_is_not_lost(runner, then):
     assert by_kind["execute_result"]["data"]["text/plain"] == "'value'"
 
 
+@pytest.mark.slow
 def test_what_a_cell_shows_beyond_what_a_notebook_keeps_is_counted(runner):
     made = runner.run(["from IPython.display import HTML\nfor i in range(6):\n"
                        "    display(HTML('x' * 1_000_000))",
@@ -272,6 +274,7 @@ def test_parameters_go_behind_the_defaults(runner):
     ("\"12\"", "'12'"), ("1.2.3", "'1.2.3'"), ("ünï 🎉", "'ünï 🎉'"), ("-", "'-'"),
     ("{\"__proto__\": {\"a\": []}}", "{'__proto__': {'a': []}}"), ("\"\\u0000\"", "'\\x00'"),
 ])
+@pytest.mark.sampled(4)
 def test_what_a_value_is(runner, given, seen):
     made = runner.run(["print(repr(x))"], "-p", "x", given)
     assert text(made.cells[1]) == seen + "\n"
@@ -403,6 +406,7 @@ def test_files_beside_it_are_not_there_and_those_of_a_session_can_be(runner, ses
     assert session.value("1 + 1") == "2"  # the run ends, who was joined does not
 
 
+@pytest.mark.slow
 def test_nbconvert_opens_what_came_out(runner):
     runner.run([v4.new_markdown_cell("# T"), "print('there it is')\nplt.plot([1]); plt.show()",
                 "pd.DataFrame({'x': [1]})", "1/0"], "--allow-errors")

@@ -85,6 +85,7 @@ def test_a_file_of_another_language_than_the_session_is_a_mistake(shell, launche
     ("python", "raise ValueError", 1),
     ("python", "import os; os._exit(4)", 4),
 ])
+@pytest.mark.sampled(3)
 def test_exit_statuses_are_those_of_the_language(shell, runtime, code, status):
     shell("exec", "--runtime", runtime, code, check=status)
 

@@ -88,6 +88,8 @@ def test_a_good_file_in_json(check):
 
 
 @pytest.mark.parametrize("text, message, fix", [
+    ("pool: 4\nmcp_tools: core,all\n",
+     'FILE:2: mcp_tools: there is no set of tools "all"', "Possible here: core, notebook, repl"),
     ("agents:\n- id: ana\n  repl:\n    enable: true\n",
      'FILE:4: unknown field "enable"', "Possible here: enabled, allowed_runtimes"),
     ("pool: 4\nagents:\n- id: ana\n- id: ana\n",
@@ -247,6 +249,7 @@ def test_an_agent_stays_in_plan_mode(configured):
     assert configured.refusal(agent="ana").status == 409
 
 
+@pytest.mark.slow
 def test_many_reloads_while_cells_run(configured):
     session = configured.spawn()
     results = []

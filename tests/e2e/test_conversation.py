@@ -129,6 +129,7 @@ def test_one_waits_at_a_time(session, runtime):
     assert [r.status for r in results] == ["interrupted"]
 
 
+@pytest.mark.sampled(3)
 def test_the_time_limit_goes_on_after_an_early_answer(session, runtime):
     early, _ = first_output(session, FOREVER[runtime], timeout_ms=1500)
     last = go_on(session, early.number)
@@ -147,6 +148,7 @@ def test_a_question_is_answered_by_the_caller(session, runtime):
     assert (last.status, last["stdout"]) == ("ok", "hello Ada\n")
 
 
+@pytest.mark.sampled(3)
 def test_time_does_not_pass_while_a_question_waits(session, runtime):
     asked = session.exec(QUESTION[runtime], timeout_ms=2000)
     assert asked.status == "input_required"

@@ -38,6 +38,7 @@ def strict(launcher):
     ("ana", None, False), ("ana", False, False), ("ana", True, None),
     ("bob", None, False), ("bob", True, True),
     ("eve", None, True), ("eve", False, False), ("eve", True, True)])
+@pytest.mark.sampled(3)
 def test_an_agent_may_forbid_allow_or_preset_it(strict, agent, asked, granted):
     members = {"agent": agent, "debug": asked}
     if granted is None:
@@ -71,6 +72,7 @@ def test_it_belongs_to_the_sandbox(strict):
         one.kill()
 
 
+@pytest.mark.slow
 def test_it_outlives_the_daemon(launch):
     daemon = launch(config=CONFIG)
     session = daemon.client.spawn(debug=True)
@@ -117,6 +119,7 @@ def py_spy(tmp_path_factory):
         return archive.read(name)
 
 
+@pytest.mark.slow
 def test_py_spy_sees_the_cell(spawn, py_spy):
     session = spawn("min", debug=True)
     assert session.put("py-spy", py_spy).status in (200, 201)

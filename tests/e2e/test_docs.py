@@ -57,6 +57,8 @@ WRITTEN = {
     "docs/AGENTS.md": ["REPL session started"],
     "docs/ARCHITECTURE.md": ["21\n", "took back cell 2"],
     "docs/LIMITS.md": ['"memory_mb":1024'],
+    "docs/TOOLS.md": ["look(output=2)", "[undid cell"],
+    "docs/MCP.md": ["42"],
     "docs/TROUBLESHOOTING.md": ["a,b\\n1,2\\n", '"status":"ok"'],
 }
 

@@ -13,6 +13,7 @@ FOLDER = SOURCE / "tests/bench/economy"
 SLACK = 64  # bytes: a listing of / and the paths of libraries differ from machine to machine
 
 
+@pytest.mark.slow
 def test_no_text_is_longer_than_it_was(spawn):
     budget = json.loads((FOLDER / "budget.json").read_text())
     session = spawn("data", checkpoints="every")

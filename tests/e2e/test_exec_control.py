@@ -169,6 +169,7 @@ def test_a_cell_that_ignores_the_interrupt_is_killed_after_the_grace(session, wi
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
     ],
 )
+@pytest.mark.sampled(3)
 def test_other_ways_to_ignore_the_interrupt(session, code, witness):
     assert_killed_by_time(session.exec(code, timeout_ms=IN_TIME_MS))
 

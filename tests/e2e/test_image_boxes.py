@@ -100,6 +100,7 @@ def stop_box(daemon, client, url):
     raise AssertionError("no box was seen at work")
 
 
+@pytest.mark.slow
 def test_a_box_that_is_stuck_is_killed_after_ten_seconds(artist):
     daemon, session = artist
     url = show(session, "png(6000, 6000)")

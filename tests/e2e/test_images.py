@@ -52,6 +52,7 @@ def refusal(session, url):
     return caught.value
 
 
+@pytest.mark.slow
 def test_an_image_has_up_to_24_mebibytes(artist):
     for more, kind in ((0, "image"), (1, "text")):
         (output,) = shown(artist, f"data = png(3, 2)\nlarge = data + bytes((24 << 20) + {more} "
@@ -79,6 +80,7 @@ def test_an_image_is_a_reference_and_can_be_fetched(artist):
     ("width=100", (100, 67)), ("height=50", (75, 50)), ("width=100&height=10", (15, 10)),
     ("width=300", (300, 200)), ("width=5000&height=5000", (300, 200)), ("width=1", (1, 1)),
 ])  # fmt: skip
+@pytest.mark.sampled(3)
 def test_the_client_chooses_the_size(artist, query, size):
     (image,) = shown(artist, "display(Image(png(300, 200)))")
     reply = fetch(artist, f"{image['url']}?{query}")
@@ -189,6 +191,7 @@ def test_references_give_the_data_at_the_size_asked_for(artist):
     "http://cell/0/image/0", "notebook://cell/0/output/0", "notebook://cell/0/image/99999999",
     "notebook://00000000-0000-4000-8000-000000000000/cell/0/image/0",
 ])  # fmt: skip
+@pytest.mark.sampled(3)
 def test_what_is_no_reference_is_refused(artist, uri):
     refused = refusal(artist, f"/v1/notebooks/{artist.id}/reference?uri={uri}")
     assert refused.status == 400 and refused.advice
@@ -212,6 +215,7 @@ def test_svg_is_sent_as_it_is_and_cannot_do_harm(artist):
     "b'\\x89PNG' + bytes(5000)",                    # nothing but a beginning
     "png(2, 2)[:16] + struct.pack('>II', 9999, 9999) + png(2, 2)[24:]",  # a size that is a lie
 ])  # fmt: skip
+@pytest.mark.sampled(2)
 def test_damaged_pictures_cost_nobody_anything(artist, change):
     (image,) = shown(
         artist, f"import os; data = png(300, 200, os.urandom(3)); "
@@ -224,6 +228,7 @@ def test_damaged_pictures_cost_nobody_anything(artist, change):
     assert artist.exec("1 + 1")["value"]["text"] == "2"
 
 
+@pytest.mark.slow
 def test_many_ask_at_once(artist):
     (image,) = shown(artist, "display(Image(png(1000, 750)))")
     connections = [artist.client.new_connection() for _ in range(20)]
@@ -259,6 +264,7 @@ def test_more_than_can_wait_are_told(artist):
     assert len(statuses) - statuses.count(429) >= 32
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_those_who_went_away(artist):
     (image,) = shown(artist, "display(Image(png(4000, 4000)))")
     for n in range(60):

@@ -109,6 +109,7 @@ def test_the_size_in_which_a_cell_shows_it_stays(session, book):
                                   "image/bmp"])
 @pytest.mark.parametrize("data", [b"this is a text", b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff",
                                   bytes(5000), png(30, 20)[:40]])  # fmt: skip
+@pytest.mark.sampled(4)
 def test_bytes_that_are_no_image_are_kept_as_they_are(load, client, mime, data):
     notebook = load(shown(mime, text(data)))
     (output,) = outputs_of(notebook)

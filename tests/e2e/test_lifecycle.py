@@ -153,6 +153,7 @@ def test_the_end_of_the_warden_is_repaired(launch):
     daemon.stop()  # asserts that nothing is left
 
 
+@pytest.mark.slow
 def test_a_warden_that_ends_again_and_again_is_the_end_of_all(launch):
     """Without a warden the daemon can make no promise, so it ends, and loudly."""
     daemon = launch(config=MIN + "pool: 0\n")
@@ -283,6 +284,7 @@ def test_an_idle_daemon_sleeps(launch):
     host.eventually(is_asleep, "a second without a wake-up")
 
 
+@pytest.mark.slow
 def test_a_thousand_requests_leave_no_descriptor(launch):
     """Of a daemon without a pool, which would fill meanwhile, and without checkpoints, which have
     a socket each."""

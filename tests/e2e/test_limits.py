@@ -201,6 +201,7 @@ def test_no_other_runtime(world):
 # What is not asked for.
 
 
+@pytest.mark.slow
 def test_the_time_limit_is_the_default(world):
     """The repl tool answers then, and the code goes on: as it promises."""
     slow, kept = "import time; time.sleep(60)", {}

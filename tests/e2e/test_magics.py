@@ -62,6 +62,7 @@ def test_a_time_limit_ends_a_command(session):
     assert session.out("!pgrep -c sleep; true").strip() in ("0", "")
 
 
+@pytest.mark.slow
 def test_a_package_in_the_workspace_is_installed_and_imported(session):
     wheel = io.BytesIO()
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -169,6 +170,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("cells, shown", ROWS, ids=[row[0][-1].split()[0] for row in ROWS])
+@pytest.mark.sampled(3)
 def test_what_the_page_promises(session, cells, shown):
     for code in cells:
         answer = session.exec(code, timeout_ms=60_000)

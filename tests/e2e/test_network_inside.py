@@ -143,6 +143,7 @@ NETWORK = "This session has no network"
     ("node", "await fetch('http://example.org')"),
     ("bash", "python3 -c \"import urllib.request as u; u.urlopen('http://example.org')\""),
 ])
+@pytest.mark.sampled(3)
 def test_advice_is_given_once(spawn_runtime, runtime, code):
     answer = spawn_runtime(runtime).exec(code, timeout_ms=60_000)
     assert json.dumps(answer).count(NETWORK) == 1, answer

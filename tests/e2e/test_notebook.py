@@ -133,6 +133,7 @@ def test_long_output_is_kept_head_and_tail(session):
     assert f"{output['omitted']} bytes left out" in output["text"]
 
 
+@pytest.mark.slow
 def test_a_cell_has_so_many_outputs_and_so_much_of_them(session):
     session.exec("for n in range(1030): display(n)\n'value'")
     *shown, last = of(session).cell(0).outputs
@@ -154,6 +155,7 @@ def test_the_listing_of_an_error_ends_where_nobody_reads_on(session):
     assert short["name"] == long["name"] == "ZeroDivisionError"
 
 
+@pytest.mark.slow
 def test_a_page_has_up_to_8_mebibytes(session):
     for _ in range(12):
         session.exec("print('x' * 1_000_000)")

@@ -210,6 +210,7 @@ def test_handles_of_interpreters_that_were_brought_back(session, book):
     assert shown(book)[0] == ["'second'"]
 
 
+@pytest.mark.slow
 def test_an_update_is_cheap_however_many_cells_there_are(session, book):
     """A thousand displays, one of which is updated a thousand times in one cell."""
     session.exec("hs = []")

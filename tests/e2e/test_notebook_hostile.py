@@ -262,6 +262,7 @@ def test_exports_that_nobody_reads_take_turns(launch):
 # Code.
 
 
+@pytest.mark.slow
 def test_what_grows_as_json_can_be_read_back(session, book):
     session.exec(
         """

@@ -59,6 +59,7 @@ def test_old_notebooks_open_again_with_their_outputs(place):
 
 
 @pytest.mark.each_mode
+@pytest.mark.slow
 def test_an_old_notebook_is_reset_before_it_runs(place):
     daemon = place()
     session = daemon.client.spawn("min")
@@ -110,6 +111,7 @@ def test_a_session_that_is_not_durable_leaves_its_notebook(place):
     daemon.stop()
 
 
+@pytest.mark.slow
 def test_what_was_answered_is_there_after_kill_9(place):
     """At once after the answer, without any time to write it down."""
     daemon = place()

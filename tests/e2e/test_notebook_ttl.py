@@ -105,6 +105,7 @@ def test_many_pages_of_them(launch):
     host.eventually(lambda: notebooks(again.client) == kept)
 
 
+@pytest.mark.slow
 def test_another_number_of_days_counts_at_once(launch, readable):
     daemon = launch(config=config(ttl_days=0))
     ancient, old, young = (leave(daemon.client) for _ in range(3))
@@ -119,6 +120,7 @@ def test_another_number_of_days_counts_at_once(launch, readable):
     host.eventually(lambda: notebooks(again.client) == {young})
 
 
+@pytest.mark.slow
 def test_0_days_are_for_ever(launch):
     daemon = launch(config=config(ttl_days=0))
     old = leave(daemon.client)

@@ -289,6 +289,7 @@ def test_only_python_has_a_state(client):
     assert (reply.status, "Python" in reply.json["error"]["message"]) == (400, True)
 
 
+@pytest.mark.slow
 def test_large_states(launch):
     daemon = launch(config="default_profile: min\n", env={"STATE_MAX_SIZE_MB": "4"})
 

@@ -146,6 +146,7 @@ def test_the_output_of_a_dead_session_can_still_be_read(session):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_one_gigabyte_of_output_stays_bounded_in_the_daemon(daemon, session, witness):
     mebibytes = 256 if daemon.is_sanitized else 1024  # that build takes long for each
     session.exec("print('warm')")
@@ -163,6 +164,7 @@ def test_one_gigabyte_of_output_stays_bounded_in_the_daemon(daemon, session, wit
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_a_flood_of_displays_stays_bounded_in_the_daemon(daemon, session, witness):
     with daemon.watch_heap() as heap:
         result = session.exec("for n in range(600): display('x' * 100_000)", timeout_ms=60_000)

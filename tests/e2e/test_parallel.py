@@ -28,6 +28,7 @@ def test_joblib_counts_the_processors_of_the_session(spawn, wide):
 
 @pytest.mark.parametrize("backend", [
     pytest.param("loky", marks=pytest.mark.privilege), "multiprocessing", "threading"])
+@pytest.mark.sampled(4)
 def test_joblib_with_two_workers(wide, backend):
     out = wide.out(
         f"""
@@ -46,6 +47,7 @@ def test_joblib_with_two_workers(wide, backend):
     assert out == f"{SQUARES} {'1 True' if backend == 'threading' else '2 False'}\n"
 
 
+@pytest.mark.slow
 def test_joblib_where_nothing_was_loaded_before(session):
     assert session.value(
         "from joblib import Parallel, delayed; Parallel(n_jobs=2)(delayed(pow)(n, 2) for n in "

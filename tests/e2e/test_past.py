@@ -278,6 +278,7 @@ def test_what_undo_leaves_in_tmp_is_named(spawn_runtime, runtime):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_checkpoints_that_cannot_be_made_push_no_saved_one_out(launch):
     """While threads run the interpreter is not copied: there are checkpoints without a process."""
     data = launch.new_data()

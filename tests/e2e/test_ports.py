@@ -106,6 +106,7 @@ def test_a_body_of_unknown_length_both_ways(place):
     assert reply.status == 200 and reply.body == data
 
 
+@pytest.mark.slow
 def test_a_large_body_is_not_kept_in_memory(place, daemon):
     size = 132 << 20  # above what an operation takes
     path = f"{place.path}/ports/{PORT}/count"

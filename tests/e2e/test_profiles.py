@@ -251,6 +251,7 @@ def check_interpreter(client, profile, version):
 @pytest.mark.needs_root("the other interpreters are in root's home")
 @pytest.mark.parametrize("version", PYTHONS)
 @pytest.mark.sampled(3)
+@pytest.mark.slow
 def test_another_python(launch, version):
     daemon = launch(
         config=f"default_profile: other\nprofiles:\n  other:\n    python: {PYTHONS[version]}\n"

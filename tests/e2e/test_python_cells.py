@@ -497,6 +497,7 @@ def test_the_working_directory_and_home_are_the_workspace(session):
         "__import__('ssl').RAND_bytes(8)",
     ],
 )
+@pytest.mark.sampled(4)
 def test_random_numbers_differ_between_sessions(spawn, expression):
     values = [spawn().value(f"str({expression})") for _ in range(4)]
     assert len(set(values)) == 4, values
@@ -513,6 +514,7 @@ def test_random_numbers_differ_between_sessions(spawn, expression):
         "pd.Series(range(10**6)).sample(1).index[0]",
     ],
 )
+@pytest.mark.sampled(4)
 def test_random_numbers_of_the_data_profile_differ_between_sessions(spawn, expression):
     values = [spawn("data").value(f"str({expression})") for _ in range(4)]
     assert len(set(values)) >= 3, values

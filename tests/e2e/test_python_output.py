@@ -236,6 +236,7 @@ def test_a_nonblocking_stdout_does_not_spoil_the_next_cell(session):
     assert len(session.exec("print('x' * 1_000_000)", budget=2_000_000)["stdout"]) == 1_000_001
 
 
+@pytest.mark.slow
 def test_a_print_at_the_end_of_a_million_lines_arrives(session):
     result = session.exec("for n in range(100_000): print(n)", budget=16_777_216)
     assert result["stdout"].endswith("99999\n")

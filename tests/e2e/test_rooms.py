@@ -22,6 +22,7 @@ READ = {
 
 @pytest.mark.parametrize("guest", RUNTIMES)
 @pytest.mark.parametrize("host_runtime", RUNTIMES)
+@pytest.mark.sampled(3)
 def test_a_session_joins_another_and_shares_its_files(spawn_runtime, host_runtime, guest):
     one = spawn_runtime(host_runtime)
     two = spawn_runtime(guest, join=one.id)

@@ -80,6 +80,7 @@ def test_a_save_does_not_wait_for_the_next_cell(spawn):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_files_beyond_the_budget_are_said_not_to_be_safe(spawn):
     session = spawn("min")
     assert "files_not_saved" not in session.exec("open('f', 'w').close(); x = 1", durable=True)

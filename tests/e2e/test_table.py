@@ -176,6 +176,7 @@ print(len(told["answers"]))
 """
 
 
+@pytest.mark.slow
 def test_openapi_is_valid_and_answers_are_what_it_says(client, answered, validators):
     api = client.call("GET", "/openapi.json")
     answers = [(name, TABLE.by_name[name]["result"], reply.json)

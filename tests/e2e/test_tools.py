@@ -18,7 +18,7 @@ CONFIG = """\
 default_profile: min
 pool: 1
 agents:
-  - {id: default, repl: {enabled: true}}
+  - {id: default, repl: {enabled: true, checkpoints: every}}
   - {id: ana, repl: {enabled: true, max_sessions: 2}}
   - {id: eve, repl: {enabled: true}}
   - {id: off, repl: {enabled: false}}
@@ -70,7 +70,7 @@ def tools(own):
 
 def test_run_says_what_a_terminal_would_and_no_more(tools):
     assert tools.run(code="1 + 1") == "2\n[new session python]"
-    assert tools.run(code="x = 20") == "[done]"
+    assert tools.run(code="x = 20") == "ok"
     assert tools.run(code="print('a'); x + 1") == "a\n21"  # the session is the caller's own
     assert tools.run(code="echo $((6 * 7)); false", language="bash") == (
         "42\n[exit status 1]\n[new session bash]")
@@ -161,7 +161,7 @@ def test_a_large_picture_is_seen_smaller(tools):
 
 def test_events_tell_of_it_meanwhile_and_the_answer_is_whole(tools, own):
     events = list(own.client.events("/v1/tools/run", {"code": "print('a'); 1"}))
-    assert [name for name, _ in events] == ["cell", "output", "result"]
+    assert events[0][0] == "cell" and {name for name, _ in events[1:-1]} == {"output"}
     assert events[-1][1]["content"][0]["text"].startswith("a\n1")
 
 
@@ -179,6 +179,29 @@ def test_what_takes_long_is_waited_for(tools):
     assert tools.wait() == "over"  # only what is new
     assert tools.wait() == "[nothing runs]"
     assert tools.refused("wait", session="other").message == "there is no session other"
+
+
+def test_who_goes_away_finds_the_answer_later(tools, own):
+    tools.run(code="import os")
+    gone = own.client.new_connection()
+    code = "print('begun', flush=True)\nwhile not os.path.exists('go'): pass\n6 * 7"
+    gone.request("POST", "/v1/tools/run", json.dumps({"code": code}), own.client.headers())
+    while "busy" not in tools.look(what="sessions"):
+        pass
+    gone.close()
+    while (text := waited(tools)) in (None, "[cell 2 still runs: wait()]"):
+        pass
+    assert text == "begun\n[cell 2 still runs: wait()]"
+    tools.file(action="put", path="go", content="")
+    assert tools.wait() == "42"
+
+
+def waited(tools):
+    """None as long as another caller waits."""
+    try:
+        return tools.wait(yield_ms=0)
+    except ApiError as error:
+        assert error.advice.endswith("look(output=2).")
 
 
 def test_a_question_is_answered(tools):
@@ -237,7 +260,7 @@ def test_a_try_is_kept_or_dropped(tools):
         'back(action="keep") keeps it, back(action="drop") takes it back.')
     assert tools.back(action="drop").startswith("[dropped cell 2: at checkpoint 1]")
     tools.back(action="try", code="x = 3")
-    assert tools.back(action="keep") == "[kept]"
+    assert tools.back(action="keep") == "ok"
     assert tools.run(code="x") == "3"
     assert "no try" in tools.refused("back", action="keep").message
     assert "code" in tools.refused("back", action="try").message
@@ -356,8 +379,11 @@ def test_limits_of_agents_hold(tools, own):
     ana = Tools(own.client, "ana")
     ana.run(code="1")
     ana.run(code="1", session="b")
-    assert ana.refused("run", code="1", session="c").code == "limit_reached"
+    error = ana.refused("run", code="1", session="c")
+    assert error.code == "limit_reached" and 'back(action="end"' in error.advice
     assert ana.refused("back", action="branch").code == "limit_reached"
+    assert ana.back(action="end", session="b") == "ok"
+    assert ana.run(code="1", session="c") == "1\n[new session c]"
 
 
 def test_plan_mode_refuses_what_changes_something(tools, own):

@@ -82,6 +82,7 @@ def test_a_cold_python_tells_what_it_could_not_import(launch):
          "reason": "ModuleNotFoundError: No module named 'nothing_like_this'"}]
 
 
+@pytest.mark.slow
 def test_a_warm_up_that_takes_too_long_names_the_module(launch, request):
     venv = pathlib.Path.home() / f".cella-tardy-{os.getpid()}"  # not in /tmp: jails have their own
     request.addfinalizer(lambda: shutil.rmtree(venv))

@@ -153,6 +153,7 @@ for n in range(20):
 
 @pytest.mark.parametrize("ends", [
     "os._exit(3)", "os.kill(os.getpid(), 9)", "os.abort()", "ctypes.string_at(0)"])
+@pytest.mark.sampled(4)
 def test_a_tracer_that_does_not_listen_holds_up_no_end(debugged, witness, ends):
     """It is older than the checkpoint, and so would outlive what is undone."""
     debugged.exec(TRACING + "deaf = tracer(listens=False, waits_for='/tmp/now'); x = 1")

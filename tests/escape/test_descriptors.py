@@ -108,6 +108,7 @@ def has_ended(session):
 
 
 @pytest.mark.parametrize("what", ["lingering", "in_pieces", "many_watched"])
+@pytest.mark.sampled(3)
 def test_to_the_control_socket(world, what):
     daemon, refuses = world
     session = daemon.client.spawn("min", checkpoints="off")
@@ -119,6 +120,7 @@ def test_to_the_control_socket(world, what):
         assert_ended(answer)
 
 
+@pytest.mark.sampled(2)
 def test_to_the_control_socket_and_then_the_end(world):
     """It waits in the queue of a socket that is closed."""
     daemon, _ = world
@@ -127,6 +129,7 @@ def test_to_the_control_socket_and_then_the_end(world):
     assert answer.status == "died", answer
 
 
+@pytest.mark.sampled(2)
 def test_by_a_woken_copy(world):
     daemon, refuses = world
     session = daemon.client.spawn("min", checkpoints="every", durable="off")
@@ -141,6 +144,7 @@ def test_by_a_woken_copy(world):
     assert session.value("1 + 1") == "2"
 
 
+@pytest.mark.sampled(2)
 def test_by_a_branch(world):
     daemon, refuses = world
     session = daemon.client.spawn("min", checkpoints="every", durable="off")
@@ -168,6 +172,7 @@ AS_A_CHECKPOINT = ATTACK + textwrap.dedent("""
     """)
 
 
+@pytest.mark.sampled(2)
 def test_in_place_of_a_checkpoint(world):
     """The first byte on the checkpoint's socket tells the warden who it is."""
     daemon, refuses = world
@@ -222,6 +227,7 @@ def test_by_what_is_loaded(world):
 
 
 @pytest.mark.parametrize("hook", ["__getstate__", "__setstate__"])
+@pytest.mark.sampled(4)
 def test_by_the_state_of_what_runs_once(world, hook):
     daemon, _ = world
     body = {"__getstate__": "send_to_all(lingering); return {'x': 1}", "__setstate__": "pass"}

@@ -147,6 +147,7 @@ def test_the_quota_holds_while_the_workspace_of_another_is_removed(client, spawn
 
 
 @pytest.mark.one_mode  # the keeper's clock, whoever started it
+@pytest.mark.slow
 def test_a_head_that_pretends_to_rest_is_held_to_its_quota(daemon, spawn, client):
     """Also while somebody else leaves more room on the disk than it takes."""
     left = 1200 << 20
@@ -189,6 +190,7 @@ def test_half_a_frame_is_not_kept_for_a_head_that_rests(daemon, spawn, client):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_the_memory_of_large_frames_is_given_back(daemon, spawn):
     session = spawn("min")
     before = daemon.heap_bytes()
@@ -293,6 +295,7 @@ def test_what_is_deleted_gives_its_bytes_back(painter):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_pictures_that_replace_each_other_go_on(painter):
     """What is cleared is removed from the disk some minutes later: twice the quota until then."""
     session, taken = painter
@@ -313,6 +316,7 @@ def test_the_configuration_may_allow_less(launch):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_pictures_from_before_a_restart_count(launch):
     daemon = launch(config="default_profile: min\npool: 1\n")
     session = daemon.client.spawn(limits={"disk_mb": 4})

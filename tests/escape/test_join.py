@@ -147,6 +147,7 @@ def test_newcomers_are_out_of_reach(client, spawn, witness):
     try_to_catch_newcomers(client, spawn, is_alone=True)
 
 
+@pytest.mark.slow
 def test_newcomers_are_out_of_reach_without_landlock_too(launch):
     """Then neighbours can look at each other, as soon as all their walls stand and not before."""
     client = launch(preexec=failing(LANDLOCK_CREATE_RULESET, ENOSYS)).client

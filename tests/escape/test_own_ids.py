@@ -291,6 +291,7 @@ def test_only_a_data_directory_can_be_erased(owner):
     assert (home / "program" / "cella").exists()
 
 
+@pytest.mark.slow
 def test_the_demonstration_leaves_nothing(owner, folder_of):
     done = cli(owner, "demo", env={"TMPDIR": str(folder_of)})
     assert done.returncode == 0, done.stderr
@@ -377,6 +378,7 @@ def test_files_from_before_there_was_a_range_are_handed_over(owner, start, folde
     assert owner[0].pw_uid not in owners(workspace(second, session))
 
 
+@pytest.mark.slow
 def test_a_range_that_is_gone_costs_what_was_not_saved(owner, start, folder_of):
     first = start()
     session = saved_session(first.client)

@@ -1,0 +1,1034 @@
+// Made by packaging/pages.py from the program's table of operations: do not edit.
+
+const SESSION_EXEC = {
+  name: "session.exec",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/exec",
+  query: [],
+  flags: ["mutating", "streams", "runs_code"],
+};
+const EXEC_CONTINUE = {
+  name: "exec.continue",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/exec/{cell}/continue",
+  query: [],
+  flags: ["read_only", "streams"],
+};
+const EXEC = {
+  name: "exec",
+  method: "POST",
+  path: "/v1/exec",
+  query: [],
+  flags: ["mutating", "streams", "makes_session", "runs_code"],
+};
+const SESSION_INPUT = {
+  name: "session.input",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/input",
+  query: [],
+  flags: ["mutating", "streams", "runs_code"],
+};
+const SESSION_INTERRUPT = {
+  name: "session.interrupt",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/interrupt",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_OUTPUT = {
+  name: "session.output",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/output",
+  query: ["number", "offset", "limit", "stream"],
+  flags: ["read_only"],
+};
+const SESSION_NAMES = {
+  name: "session.names",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/names",
+  query: ["max"],
+  flags: ["read_only"],
+};
+const SESSION_FILE_PUT = {
+  name: "session.file_put",
+  method: "PUT",
+  path: "/v1/sessions/{session_id}/files/{path}",
+  query: [],
+  flags: ["mutating", "takes_bytes", "has_tail"],
+};
+const SESSION_FILE_GET = {
+  name: "session.file_get",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/files/{path}",
+  query: [],
+  flags: ["read_only", "has_tail"],
+};
+const SESSION_FILE_DELETE = {
+  name: "session.file_delete",
+  method: "DELETE",
+  path: "/v1/sessions/{session_id}/files/{path}",
+  query: ["recursive"],
+  flags: ["mutating", "has_tail"],
+};
+const SESSION_FILE_LIST = {
+  name: "session.file_list",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/files",
+  query: ["path", "recursive", "pattern", "after", "limit"],
+  flags: ["read_only"],
+};
+const SESSION_FILE_STAT = {
+  name: "session.file_stat",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/stat/{path}",
+  query: [],
+  flags: ["read_only", "has_tail"],
+};
+const SESSION_FILE_MKDIR = {
+  name: "session.file_mkdir",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/mkdir",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_FILE_MOVE = {
+  name: "session.file_move",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/move",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_FILE_COPY = {
+  name: "session.file_copy",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/copy",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_ARCHIVE_GET = {
+  name: "session.archive_get",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/archive",
+  query: ["path"],
+  flags: ["read_only"],
+};
+const SESSION_ARCHIVE_PUT = {
+  name: "session.archive_put",
+  method: "PUT",
+  path: "/v1/sessions/{session_id}/archive",
+  query: ["path"],
+  flags: ["mutating", "takes_bytes"],
+};
+const SESSION_FILE_EVENTS = {
+  name: "session.file_events",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/changes",
+  query: ["path"],
+  flags: ["read_only", "streams", "only_streams"],
+};
+const SESSION_DECLARATIONS = {
+  name: "session.declarations",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/declarations",
+  query: [],
+  flags: ["read_only"],
+};
+const SESSION_IS_COMPLETE = {
+  name: "session.is_complete",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/is_complete",
+  query: [],
+  flags: ["read_only"],
+};
+const SESSION_COMPLETE = {
+  name: "session.complete",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/complete",
+  query: [],
+  flags: ["read_only"],
+};
+const SESSION_INSPECT = {
+  name: "session.inspect",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/inspect",
+  query: [],
+  flags: ["read_only"],
+};
+const SESSION_PORT = {
+  name: "session.port",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/ports/{port}",
+  query: [],
+  flags: ["mutating", "tunnels"],
+};
+const SESSION_TERMINAL = {
+  name: "session.terminal",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/terminal",
+  query: ["command", "rows", "cols", "term"],
+  flags: ["mutating", "runs_code"],
+};
+const NOTEBOOK_DECLARATIONS = {
+  name: "notebook.declarations",
+  method: "GET",
+  path: "/v1/notebooks/{session_id}/declarations",
+  query: [],
+  flags: ["read_only"],
+};
+const NOTEBOOK_IMAGE = {
+  name: "notebook.image",
+  method: "GET",
+  path: "/v1/notebooks/{session_id}/cells/{cell}/images/{n}",
+  query: ["width", "height"],
+  flags: ["read_only"],
+};
+const NOTEBOOK_REFERENCE = {
+  name: "notebook.reference",
+  method: "GET",
+  path: "/v1/notebooks/{session_id}/reference",
+  query: ["uri", "data", "width", "height"],
+  flags: ["read_only"],
+};
+const SESSION_CHECKPOINTS = {
+  name: "session.checkpoints",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/checkpoints",
+  query: [],
+  flags: ["read_only"],
+};
+const SESSION_UNDO = {
+  name: "session.undo",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/undo",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_REDO = {
+  name: "session.redo",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/redo",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_CELLS = {
+  name: "session.cells",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/cells",
+  query: ["offset", "limit"],
+  flags: ["read_only"],
+};
+const SESSION_BRANCH = {
+  name: "session.branch",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/branch",
+  query: [],
+  flags: ["mutating", "makes_session"],
+};
+const SESSION_TRY = {
+  name: "session.try",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/try",
+  query: [],
+  flags: ["mutating", "runs_code"],
+};
+const TRY_COMMIT = {
+  name: "try.commit",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/tries/{try_id}/commit",
+  query: [],
+  flags: ["mutating"],
+};
+const TRY_DISCARD = {
+  name: "try.discard",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/tries/{try_id}/discard",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_CREATE = {
+  name: "session.create",
+  method: "POST",
+  path: "/v1/sessions",
+  query: [],
+  flags: ["mutating", "makes_session"],
+};
+const SESSION_LIST = {
+  name: "session.list",
+  method: "GET",
+  path: "/v1/sessions",
+  query: ["state", "runtime", "label", "name", "agent", "sort", "limit", "cursor"],
+  flags: ["read_only"],
+};
+const SESSION_GET = {
+  name: "session.get",
+  method: "GET",
+  path: "/v1/sessions/{session_id}",
+  query: [],
+  flags: ["read_only"],
+};
+const SESSION_EDIT = {
+  name: "session.edit",
+  method: "PATCH",
+  path: "/v1/sessions/{session_id}",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_SUSPEND = {
+  name: "session.suspend",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/suspend",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_RESUME = {
+  name: "session.resume",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/resume",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_DELETE = {
+  name: "session.delete",
+  method: "DELETE",
+  path: "/v1/sessions/{session_id}",
+  query: ["keep_notebook"],
+  flags: ["mutating"],
+};
+const CELL_RUN = {
+  name: "cell.run",
+  method: "POST",
+  path: "/v1/notebooks/{session_id}/cells/{cell}/run",
+  query: [],
+  flags: ["mutating", "streams", "runs_code"],
+};
+const CELL_ADD = {
+  name: "cell.add",
+  method: "POST",
+  path: "/v1/notebooks/{session_id}/cells",
+  query: [],
+  flags: ["mutating", "streams", "runs_code"],
+};
+const CELL_GET = {
+  name: "cell.get",
+  method: "GET",
+  path: "/v1/notebooks/{session_id}/cells/{cell}",
+  query: ["outputs"],
+  flags: ["read_only"],
+};
+const CELL_EDIT = {
+  name: "cell.edit",
+  method: "PATCH",
+  path: "/v1/notebooks/{session_id}/cells/{cell}",
+  query: [],
+  flags: ["mutating"],
+};
+const CELL_DELETE = {
+  name: "cell.delete",
+  method: "DELETE",
+  path: "/v1/notebooks/{session_id}/cells/{cell}",
+  query: [],
+  flags: ["mutating"],
+};
+const CELL_MOVE = {
+  name: "cell.move",
+  method: "POST",
+  path: "/v1/notebooks/{session_id}/cells/{cell}/move",
+  query: [],
+  flags: ["mutating"],
+};
+const CELL_CLEAR = {
+  name: "cell.clear",
+  method: "POST",
+  path: "/v1/notebooks/{session_id}/cells/{cell}/clear",
+  query: [],
+  flags: ["mutating"],
+};
+const CELL_LIST = {
+  name: "cell.list",
+  method: "GET",
+  path: "/v1/notebooks/{session_id}/cells",
+  query: ["offset", "limit", "outputs"],
+  flags: ["read_only"],
+};
+const NOTEBOOK_RUN = {
+  name: "notebook.run",
+  method: "POST",
+  path: "/v1/notebooks/{session_id}/run",
+  query: [],
+  flags: ["mutating", "streams", "runs_code"],
+};
+const NOTEBOOK_EVENTS = {
+  name: "notebook.events",
+  method: "GET",
+  path: "/v1/notebooks/{session_id}/events",
+  query: [],
+  flags: ["read_only", "streams", "only_streams"],
+};
+const NOTEBOOK_EXPORT = {
+  name: "notebook.export",
+  method: "GET",
+  path: "/v1/notebooks/{session_id}/export",
+  query: ["format"],
+  flags: ["read_only"],
+};
+const NOTEBOOK_CLEAR = {
+  name: "notebook.clear",
+  method: "POST",
+  path: "/v1/notebooks/{session_id}/clear",
+  query: [],
+  flags: ["mutating"],
+};
+const NOTEBOOK_RESET = {
+  name: "notebook.reset",
+  method: "POST",
+  path: "/v1/notebooks/{session_id}/reset",
+  query: [],
+  flags: ["mutating"],
+};
+const NOTEBOOK_IMPORT = {
+  name: "notebook.import",
+  method: "POST",
+  path: "/v1/notebooks/import",
+  query: [],
+  flags: ["mutating"],
+};
+const NOTEBOOK_CREATE = {
+  name: "notebook.create",
+  method: "POST",
+  path: "/v1/notebooks",
+  query: [],
+  flags: ["mutating", "makes_session"],
+};
+const NOTEBOOK_LIST = {
+  name: "notebook.list",
+  method: "GET",
+  path: "/v1/notebooks",
+  query: ["user", "offset", "limit"],
+  flags: ["read_only"],
+};
+const NOTEBOOK_GET = {
+  name: "notebook.get",
+  method: "GET",
+  path: "/v1/notebooks/{session_id}",
+  query: ["outputs", "offset", "limit"],
+  flags: ["read_only"],
+};
+const NOTEBOOK_EDIT = {
+  name: "notebook.edit",
+  method: "PATCH",
+  path: "/v1/notebooks/{session_id}",
+  query: [],
+  flags: ["mutating"],
+};
+const NOTEBOOK_DELETE = {
+  name: "notebook.delete",
+  method: "DELETE",
+  path: "/v1/notebooks/{session_id}",
+  query: [],
+  flags: ["mutating"],
+};
+const FILE_GET = {
+  name: "file.get",
+  method: "GET",
+  path: "/v1/files/{token}/{name}",
+  query: [],
+  flags: ["read_only", "public"],
+};
+const HEALTH = {
+  name: "health",
+  method: "GET",
+  path: "/health",
+  query: [],
+  flags: ["read_only", "public"],
+};
+const HEALTH_DETAILED = {
+  name: "health.detailed",
+  method: "GET",
+  path: "/health/detailed",
+  query: [],
+  flags: ["read_only"],
+};
+const API_INDEX = {
+  name: "api.index",
+  method: "GET",
+  path: "/v1",
+  query: [],
+  flags: ["read_only", "public"],
+};
+const API_OPENAPI = {
+  name: "api.openapi",
+  method: "GET",
+  path: "/openapi.json",
+  query: [],
+  flags: ["read_only", "public"],
+};
+const API_ROOT = {
+  name: "api.root",
+  method: "GET",
+  path: "/",
+  query: [],
+  flags: ["read_only", "public"],
+};
+const OPERATION_LIST = {
+  name: "operation.list",
+  method: "GET",
+  path: "/v1/operations",
+  query: [],
+  flags: ["read_only"],
+};
+const AGENT_LIST = {
+  name: "agent.list",
+  method: "GET",
+  path: "/v1/agents",
+  query: [],
+  flags: ["read_only"],
+};
+const SESSION_PLAN_ENTER = {
+  name: "session.plan.enter",
+  method: "PUT",
+  path: "/v1/sessions/{session_id}/plan",
+  query: [],
+  flags: ["mutating"],
+};
+const SESSION_PLAN_LEAVE = {
+  name: "session.plan.leave",
+  method: "DELETE",
+  path: "/v1/sessions/{session_id}/plan",
+  query: [],
+  flags: ["mutating"],
+};
+const AGENT_PLAN_ENTER = {
+  name: "agent.plan.enter",
+  method: "PUT",
+  path: "/v1/agents/{agent}/plan",
+  query: [],
+  flags: ["mutating"],
+};
+const AGENT_PLAN_LEAVE = {
+  name: "agent.plan.leave",
+  method: "DELETE",
+  path: "/v1/agents/{agent}/plan",
+  query: [],
+  flags: ["mutating"],
+};
+const STATE_LIST = {
+  name: "state.list",
+  method: "GET",
+  path: "/v1/states",
+  query: [],
+  flags: ["read_only"],
+};
+const STATE_GET = {
+  name: "state.get",
+  method: "GET",
+  path: "/v1/states/{name}",
+  query: ["with_state"],
+  flags: ["read_only"],
+};
+const STATE_DELETE = {
+  name: "state.delete",
+  method: "DELETE",
+  path: "/v1/states/{name}",
+  query: [],
+  flags: ["mutating"],
+};
+const REPL = {
+  name: "repl",
+  method: "POST",
+  path: "/v1/repl",
+  query: [],
+  flags: ["mutating", "makes_session", "runs_code"],
+};
+
+/** One method for each operation: docs/API.md has examples. */
+export class Operations {
+  /** Runs a cell in a session and answers with its output, value and error. */
+  sessionExec(args, options) {
+    return this._json(SESSION_EXEC, args, options);
+  }
+
+  /** Runs a cell in a session and answers with its output, value and error. */
+  sessionExecText(args, options) {
+    return this._text(SESSION_EXEC, args, options);
+  }
+
+  /** Runs a cell in a session and answers with its output, value and error. */
+  sessionExecEvents(args, options) {
+    return this._events(SESSION_EXEC, args, options);
+  }
+
+  /** Waits on for a cell that still ran when it was last asked about; answers with what is new. */
+  execContinue(args, options) {
+    return this._json(EXEC_CONTINUE, args, options);
+  }
+
+  /** Waits on for a cell that still ran when it was last asked about; answers with what is new. */
+  execContinueText(args, options) {
+    return this._text(EXEC_CONTINUE, args, options);
+  }
+
+  /** Waits on for a cell that still ran when it was last asked about; answers with what is new. */
+  execContinueEvents(args, options) {
+    return this._events(EXEC_CONTINUE, args, options);
+  }
+
+  /** Runs code once, in a sandbox of its own that ends with it. */
+  exec(args, options) {
+    return this._json(EXEC, args, options);
+  }
+
+  /** Runs code once, in a sandbox of its own that ends with it. */
+  execEvents(args, options) {
+    return this._events(EXEC, args, options);
+  }
+
+  /** Gives a line to the cell that waits for one, and waits for its next answer. */
+  sessionInput(args, options) {
+    return this._json(SESSION_INPUT, args, options);
+  }
+
+  /** Gives a line to the cell that waits for one, and waits for its next answer. */
+  sessionInputText(args, options) {
+    return this._text(SESSION_INPUT, args, options);
+  }
+
+  /** Gives a line to the cell that waits for one, and waits for its next answer. */
+  sessionInputEvents(args, options) {
+    return this._events(SESSION_INPUT, args, options);
+  }
+
+  /** Interrupts the running cell, as Ctrl-C would; the session keeps its state. */
+  sessionInterrupt(args, options) {
+    return this._json(SESSION_INTERRUPT, args, options);
+  }
+
+  /** Reads what cells wrote, page by page; the oldest bytes may have been dropped. */
+  sessionOutput(args, options) {
+    return this._json(SESSION_OUTPUT, args, options);
+  }
+
+  /**
+   * Lists the names that the session's code has made, with types and sizes; of a busy session
+   * those after an earlier cell.
+   */
+  sessionNames(args, options) {
+    return this._json(SESSION_NAMES, args, options);
+  }
+
+  /** Puts a file into the session's workspace, or in place of one: the body is its bytes. */
+  sessionFilePut(args, data, options) {
+    return this._json(SESSION_FILE_PUT, args, data, options);
+  }
+
+  /** A file of the session's workspace, as it is now; parts of it by the Range header. */
+  sessionFileGet(args, options) {
+    return this._bytes(SESSION_FILE_GET, args, options);
+  }
+
+  /** Deletes a file or folder of the workspace; a link is deleted, not what it leads to. */
+  sessionFileDelete(args, options) {
+    return this._json(SESSION_FILE_DELETE, args, options);
+  }
+
+  /** What is in a folder of the session's workspace, page by page. */
+  sessionFileList(args, options) {
+    return this._json(SESSION_FILE_LIST, args, options);
+  }
+
+  /** What a path of the workspace is: its type, bytes, mode and time. */
+  sessionFileStat(args, options) {
+    return this._json(SESSION_FILE_STAT, args, options);
+  }
+
+  /** Makes a folder in the session's workspace; one that is there already is fine. */
+  sessionFileMkdir(args, options) {
+    return this._json(SESSION_FILE_MKDIR, args, options);
+  }
+
+  /** Moves a file or folder of the workspace, or gives it another name. */
+  sessionFileMove(args, options) {
+    return this._json(SESSION_FILE_MOVE, args, options);
+  }
+
+  /** Copies a file, or a folder with all that is in it, within the workspace. */
+  sessionFileCopy(args, options) {
+    return this._json(SESSION_FILE_COPY, args, options);
+  }
+
+  /** A folder of the workspace as a tar archive, packed while it is sent. */
+  sessionArchiveGet(args, options) {
+    return this._bytes(SESSION_ARCHIVE_GET, args, options);
+  }
+
+  /** Unpacks a tar archive, the body, into a folder of the workspace: all of it or nothing. */
+  sessionArchivePut(args, data, options) {
+    return this._json(SESSION_ARCHIVE_PUT, args, data, options);
+  }
+
+  /** What changes in a folder of the workspace, as server-sent events, while it does. */
+  sessionFileEvents(args, options) {
+    return this._events(SESSION_FILE_EVENTS, args, options);
+  }
+
+  /**
+   * What the code has imported and defined, as source that can be run again, and what could not
+   * be saved, with advice.
+   */
+  sessionDeclarations(args, options) {
+    return this._json(SESSION_DECLARATIONS, args, options);
+  }
+
+  /**
+   * Whether a text is a whole piece of code to the session's interpreter, which does not run it:
+   * complete, incomplete, invalid, or unknown if the session is busy or the text is longer than
+   * 64 KiB.
+   */
+  sessionIsComplete(args, options) {
+    return this._json(SESSION_IS_COMPLETE, args, options);
+  }
+
+  /**
+   * Tells how a text could go on at a place: names, attributes, keys, files. Of a busy session
+   * only names are known, those after an earlier cell.
+   */
+  sessionComplete(args, options) {
+    return this._json(SESSION_COMPLETE, args, options);
+  }
+
+  /**
+   * Tells what stands at a place of a text: type, short value, signature, documentation. A busy
+   * session is refused.
+   */
+  sessionInspect(args, options) {
+    return this._json(SESSION_INSPECT, args, options);
+  }
+
+  /**
+   * Passes the request, of any method, on to an HTTP or WebSocket server in the session: what
+   * follows the port is the path there.
+   */
+  sessionPort(args, options) {
+    return this._tunnel(SESSION_PORT, args, options);
+  }
+
+  /**
+   * Opens a terminal in the session, as a WebSocket: binary messages are what is typed and
+   * shown.
+   */
+  sessionTerminal(args, options) {
+    return this._socket(SESSION_TERMINAL, args, options);
+  }
+
+  /**
+   * What the code has imported and defined, as source that can be run again, and what could not
+   * be saved, with advice.
+   */
+  notebookDeclarations(args, options) {
+    return this._json(NOTEBOOK_DECLARATIONS, args, options);
+  }
+
+  /** An image that a cell has shown, as it is or smaller. */
+  notebookImage(args, options) {
+    return this._bytes(NOTEBOOK_IMAGE, args, options);
+  }
+
+  /**
+   * What a notebook:// reference stands for: format, size and address of an image, and the image
+   * itself if that is asked for.
+   */
+  notebookReference(args, options) {
+    return this._json(NOTEBOOK_REFERENCE, args, options);
+  }
+
+  /** Lists the points of a session's history that it can go back to. */
+  sessionCheckpoints(args, options) {
+    return this._json(SESSION_CHECKPOINTS, args, options);
+  }
+
+  /** Takes a session back to a checkpoint, with its variables, files and processes. */
+  sessionUndo(args, options) {
+    return this._json(SESSION_UNDO, args, options);
+  }
+
+  /** Takes a session to where its last undo came from. */
+  sessionRedo(args, options) {
+    return this._json(SESSION_REDO, args, options);
+  }
+
+  /** Lists the cells that a session has run, with their code. */
+  sessionCells(args, options) {
+    return this._json(SESSION_CELLS, args, options);
+  }
+
+  /** Makes live copies of a session, each with its own sandbox, files and limits. */
+  sessionBranch(args, options) {
+    return this._json(SESSION_BRANCH, args, options);
+  }
+
+  /** Runs a cell and answers with what it changed; then it is kept or taken back. */
+  sessionTry(args, options) {
+    return this._json(SESSION_TRY, args, options);
+  }
+
+  /** Runs a cell and answers with what it changed; then it is kept or taken back. */
+  sessionTryText(args, options) {
+    return this._text(SESSION_TRY, args, options);
+  }
+
+  /** Keeps what a try did. */
+  tryCommit(args, options) {
+    return this._json(TRY_COMMIT, args, options);
+  }
+
+  /** Takes back what a try did, with its variables, files and processes. */
+  tryDiscard(args, options) {
+    return this._json(TRY_DISCARD, args, options);
+  }
+
+  /** Starts a session: an interpreter of its own in a sandbox of its own. */
+  sessionCreate(args = {}, options) {
+    return this._json(SESSION_CREATE, args, options);
+  }
+
+  /** Lists sessions page by page, those that have ended last; these stay until they are deleted. */
+  sessionList(args = {}, options) {
+    return this._json(SESSION_LIST, args, options);
+  }
+
+  /** Shows one session. */
+  sessionGet(args, options) {
+    return this._json(SESSION_GET, args, options);
+  }
+
+  /** Changes a session's name, its labels, or how long it may be idle and how old it may become. */
+  sessionEdit(args, options) {
+    return this._json(SESSION_EDIT, args, options);
+  }
+
+  /**
+   * Gives up the processes of an idle session. Answered when all of it that can be saved is on
+   * disk; what cannot be is in "lost". A cell or a resumption brings it back.
+   */
+  sessionSuspend(args, options) {
+    return this._json(SESSION_SUSPEND, args, options);
+  }
+
+  /** Brings a suspended session back without a cell, and says what of it is lost. */
+  sessionResume(args, options) {
+    return this._json(SESSION_RESUME, args, options);
+  }
+
+  /**
+   * Ends a session with every process and file of it; who works in it gets SIGTERM first, and
+   * two seconds.
+   */
+  sessionDelete(args, options) {
+    return this._json(SESSION_DELETE, args, options);
+  }
+
+  /** Runs a cell of a notebook, again or for the first time, and answers as session.exec does. */
+  cellRun(args, options) {
+    return this._json(CELL_RUN, args, options);
+  }
+
+  /** Runs a cell of a notebook, again or for the first time, and answers as session.exec does. */
+  cellRunText(args, options) {
+    return this._text(CELL_RUN, args, options);
+  }
+
+  /** Runs a cell of a notebook, again or for the first time, and answers as session.exec does. */
+  cellRunEvents(args, options) {
+    return this._events(CELL_RUN, args, options);
+  }
+
+  /** Puts a cell into a notebook, and runs it if that is wanted. */
+  cellAdd(args, options) {
+    return this._json(CELL_ADD, args, options);
+  }
+
+  /** Puts a cell into a notebook, and runs it if that is wanted. */
+  cellAddText(args, options) {
+    return this._text(CELL_ADD, args, options);
+  }
+
+  /** Puts a cell into a notebook, and runs it if that is wanted. */
+  cellAddEvents(args, options) {
+    return this._events(CELL_ADD, args, options);
+  }
+
+  /** Shows one cell of a notebook with its outputs. */
+  cellGet(args, options) {
+    return this._json(CELL_GET, args, options);
+  }
+
+  /** Changes code, kind or metadata of a cell. */
+  cellEdit(args, options) {
+    return this._json(CELL_EDIT, args, options);
+  }
+
+  /** Removes a cell from its notebook; what it did stays done. */
+  cellDelete(args, options) {
+    return this._json(CELL_DELETE, args, options);
+  }
+
+  /** Puts a cell at another place of its notebook. */
+  cellMove(args, options) {
+    return this._json(CELL_MOVE, args, options);
+  }
+
+  /** Removes the outputs of a cell. */
+  cellClear(args, options) {
+    return this._json(CELL_CLEAR, args, options);
+  }
+
+  /** Lists the cells of a notebook in their order, page by page. */
+  cellList(args, options) {
+    return this._json(CELL_LIST, args, options);
+  }
+
+  /** Runs the code of a notebook from one cell to another, one after the other. */
+  notebookRun(args, options) {
+    return this._json(NOTEBOOK_RUN, args, options);
+  }
+
+  /** Runs the code of a notebook from one cell to another, one after the other. */
+  notebookRunEvents(args, options) {
+    return this._events(NOTEBOOK_RUN, args, options);
+  }
+
+  /** What happens to a notebook, as server-sent events, until it is deleted. */
+  notebookEvents(args, options) {
+    return this._events(NOTEBOOK_EVENTS, args, options);
+  }
+
+  /** A notebook as a file: for Jupyter, to read, or to run. */
+  notebookExport(args, options) {
+    return this._bytes(NOTEBOOK_EXPORT, args, options);
+  }
+
+  /** Removes all outputs of a notebook, or all its cells; never variables. */
+  notebookClear(args, options) {
+    return this._json(NOTEBOOK_CLEAR, args, options);
+  }
+
+  /** Gives a notebook a fresh interpreter; cells and files stay as they are. */
+  notebookReset(args, options) {
+    return this._json(NOTEBOOK_RESET, args, options);
+  }
+
+  /** Makes a notebook of a file: an ipynb of Jupyter's, or a cells.json. */
+  notebookImport(args, options) {
+    return this._json(NOTEBOOK_IMPORT, args, options);
+  }
+
+  /** Makes a notebook and the session that runs it. */
+  notebookCreate(args = {}, options) {
+    return this._json(NOTEBOOK_CREATE, args, options);
+  }
+
+  /**
+   * Lists the notebooks that have begun, by a first cell or change, the newest first, also those
+   * whose session is gone.
+   */
+  notebookList(args = {}, options) {
+    return this._json(NOTEBOOK_LIST, args, options);
+  }
+
+  /** Shows a notebook and its cells, page by page. */
+  notebookGet(args, options) {
+    return this._json(NOTEBOOK_GET, args, options);
+  }
+
+  /** Changes the title or the metadata of a notebook. */
+  notebookEdit(args, options) {
+    return this._json(NOTEBOOK_EDIT, args, options);
+  }
+
+  /** Deletes a notebook with its cells and images; a session that it has lives on. */
+  notebookDelete(args, options) {
+    return this._json(NOTEBOOK_DELETE, args, options);
+  }
+
+  /** A file that a run made, as long as it is kept. */
+  fileGet(args, options) {
+    return this._bytes(FILE_GET, args, options);
+  }
+
+  /** Whether the daemon is ready to run code. */
+  health(args = {}, options) {
+    return this._json(HEALTH, args, options);
+  }
+
+  /** Runs a line of code, and tells what is ready for more and what is not. */
+  healthDetailed(args = {}, options) {
+    return this._json(HEALTH_DETAILED, args, options);
+  }
+
+  /** What there is: every operation with its path, in short. */
+  apiIndex(args = {}, options) {
+    return this._json(API_INDEX, args, options);
+  }
+
+  /** The API as OpenAPI 3.1: every operation, parameter and answer. */
+  apiOpenapi(args = {}, options) {
+    return this._json(API_OPENAPI, args, options);
+  }
+
+  /**
+   * What there is: every operation with its path, in short. A short page for people who accept
+   * text/html or text/plain.
+   */
+  apiRoot(args = {}, options) {
+    return this._json(API_ROOT, args, options);
+  }
+
+  /** Lists all operations: their paths, their parameters and what they use. */
+  operationList(args = {}, options) {
+    return this._json(OPERATION_LIST, args, options);
+  }
+
+  /** Lists the agents of the configuration, what they may do and who is in plan mode. */
+  agentList(args = {}, options) {
+    return this._json(AGENT_LIST, args, options);
+  }
+
+  /** Puts a session in plan mode: until it is left, nothing that changes the session runs. */
+  sessionPlanEnter(args, options) {
+    return this._json(SESSION_PLAN_ENTER, args, options);
+  }
+
+  /** Leaves the plan mode of a session. */
+  sessionPlanLeave(args, options) {
+    return this._json(SESSION_PLAN_LEAVE, args, options);
+  }
+
+  /** Puts an agent in plan mode, with all its sessions, also those to come. */
+  agentPlanEnter(args, options) {
+    return this._json(AGENT_PLAN_ENTER, args, options);
+  }
+
+  /** Leaves the plan mode of an agent; sessions may be in plan mode by themselves. */
+  agentPlanLeave(args, options) {
+    return this._json(AGENT_PLAN_LEAVE, args, options);
+  }
+
+  /** Lists the states that are kept under a name: the first thousand. */
+  stateList(args = {}, options) {
+    return this._json(STATE_LIST, args, options);
+  }
+
+  /** A state that is kept under a name: its size, how long it is kept, and itself. */
+  stateGet(args, options) {
+    return this._json(STATE_GET, args, options);
+  }
+
+  /** Forgets the state that is kept under a name, if there is one. */
+  stateDelete(args, options) {
+    return this._json(STATE_DELETE, args, options);
+  }
+
+  /** The repl tool: spawn, exec, read, kill and list sessions of an agent. */
+  repl(args, options) {
+    return this._json(REPL, args, options);
+  }
+}

@@ -1,0 +1,1314 @@
+"""Every operation as a method. Made by packaging/pages.py from the program's table of operations: do not edit."""
+
+from __future__ import annotations
+
+import typing as t
+
+from . import shapes
+from ._table import (
+    AGENT_LIST, AGENT_PLAN_ENTER, AGENT_PLAN_LEAVE, API_INDEX, API_OPENAPI, API_ROOT, CELL_ADD,
+    CELL_CLEAR, CELL_DELETE, CELL_EDIT, CELL_GET, CELL_LIST, CELL_MOVE, CELL_RUN, EXEC,
+    EXEC_CONTINUE, FILE_GET, HEALTH, HEALTH_DETAILED, NOTEBOOK_CLEAR, NOTEBOOK_CREATE,
+    NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT,
+    NOTEBOOK_GET, NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE,
+    NOTEBOOK_RESET, NOTEBOOK_RUN, OPERATION_LIST, REPL, SESSION_ARCHIVE_GET,
+    SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE,
+    SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE, SESSION_EDIT, SESSION_EXEC,
+    SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS, SESSION_FILE_GET,
+    SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE, SESSION_FILE_PUT,
+    SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT, SESSION_INTERRUPT,
+    SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT, SESSION_PLAN_ENTER,
+    SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME, SESSION_SUSPEND,
+    SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET, STATE_LIST,
+    TRY_COMMIT, TRY_DISCARD
+)
+from ._wire import Op
+
+if t.TYPE_CHECKING:
+    from ._async_client import AsyncEvents, AsyncSocket, Data, Reply
+
+
+class AsyncOperations:
+    """One method for each operation; docs/API.md has examples. Arguments that are None are
+    not sent, and what is empty is left out of answers."""
+
+    async def _json(self, op: Op, args: t.Mapping[str, t.Any],
+                    data: t.Optional[Data] = None) -> t.Any:
+        raise NotImplementedError
+
+    async def _text(self, op: Op, args: t.Mapping[str, t.Any]) -> str:
+        raise NotImplementedError
+
+    async def _bytes(self, op: Op, args: t.Mapping[str, t.Any]) -> bytes:
+        raise NotImplementedError
+
+    def _events(self, op: Op, args: t.Mapping[str, t.Any]) -> AsyncEvents:
+        raise NotImplementedError
+
+    async def _socket(self, op: Op, args: t.Mapping[str, t.Any]) -> AsyncSocket:
+        raise NotImplementedError
+
+    async def _tunnel(self, op: Op, args: t.Mapping[str, t.Any], method: str, path: str,
+                      data: t.Optional[Data],
+                      headers: t.Optional[t.Mapping[str, str]]) -> Reply:
+        raise NotImplementedError
+
+    async def session_exec(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
+                           budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                           on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                           names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                           images: t.Optional[t.Literal["reference", "inline"]] = None,
+                           html: t.Optional[bool] = None,
+                           files: t.Optional[bool] = None) -> shapes.Answer:
+        """Runs a cell in a session and answers with its output, value and error.
+
+        session_id: The session.
+        code: The cell: source code, at most 1 MiB.
+        timeout_ms: How long the cell may run before it is interrupted; default: the session's
+            timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is configured;
+            with yield_ms its max_timeout_secs, a day.
+        budget: How many bytes of output the answer may hold; default: the session's or the agent's
+            budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures
+            have up to 4 MiB beside that. At most the agent's max_output_bytes.
+        yield_ms: Answer after this time with what there is so far, also if the cell still runs;
+            without it the answer comes at the end.
+        on_disconnect: What becomes of the cell if the client goes away before the answer: continue
+            (default; the answer is kept) or cancel. If it is given, a client that closes only its
+            own side counts as gone too.
+        names: true: the answer lists the session's names; false: it says nothing about them;
+            without it, which ones the cell added, changed or removed.
+        durable: The answer comes when what the cell did is safe on disk.
+        images: reference (default): the answer says where images are kept, what they are and how
+            large; inline: it has their data, too, within the budget.
+        html: true: outputs come with their HTML, tables with their types and first rows. Without it
+            an output that has a text is that; the notebook has all of it.
+        files: The answer says which files of /workspace the cell added, changed or removed; it
+            waits until they are recorded.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return t.cast(shapes.Answer, await self._json(SESSION_EXEC, args))
+
+    async def session_exec_text(self, session_id: str, code: str, *,
+                                timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
+                                yield_ms: t.Optional[int] = None,
+                                on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                                names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                                images: t.Optional[t.Literal["reference", "inline"]] = None,
+                                html: t.Optional[bool] = None,
+                                files: t.Optional[bool] = None) -> str:
+        """Runs a cell in a session and answers with its output, value and error. The same as text
+        for a model, in the order in which it happened."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return await self._text(SESSION_EXEC, args)
+
+    def session_exec_events(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
+                            budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                            names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                            images: t.Optional[t.Literal["reference", "inline"]] = None,
+                            html: t.Optional[bool] = None,
+                            files: t.Optional[bool] = None) -> AsyncEvents:
+        """Runs a cell in a session and answers with its output, value and error. Its events as they
+        happen; the last one is `result`."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return self._events(SESSION_EXEC, args)
+
+    async def exec_continue(self, session_id: str, cell: str, *, budget: t.Optional[int] = None,
+                            yield_ms: t.Optional[int] = None,
+                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> shapes.Answer:
+        """Waits on for a cell that still ran when it was last asked about; answers with what is
+        new.
+
+        session_id: The session.
+        cell: The cell, by the number or the cell_id of its first answer.
+        budget: How many bytes of output the answer may hold; default: the session's or the agent's
+            budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures
+            have up to 4 MiB beside that. At most the agent's max_output_bytes.
+        yield_ms: Answer after this time with what there is so far, also if the cell still runs;
+            without it the answer comes at the end.
+        on_disconnect: What becomes of the cell if the client goes away before the answer: continue
+            (default; the answer is kept) or cancel. If it is given, a client that closes only its
+            own side counts as gone too.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
+            "yield_ms": yield_ms, "on_disconnect": on_disconnect}
+        return t.cast(shapes.Answer, await self._json(EXEC_CONTINUE, args))
+
+    async def exec_continue_text(self, session_id: str, cell: str, *,
+                                 budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                                 on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> str:
+        """Waits on for a cell that still ran when it was last asked about; answers with what is
+        new. The same as text for a model, in the order in which it happened."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
+            "yield_ms": yield_ms, "on_disconnect": on_disconnect}
+        return await self._text(EXEC_CONTINUE, args)
+
+    def exec_continue_events(self, session_id: str, cell: str, *, budget: t.Optional[int] = None,
+                             yield_ms: t.Optional[int] = None,
+                             on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> AsyncEvents:
+        """Waits on for a cell that still ran when it was last asked about; answers with what is
+        new. Its events as they happen; the last one is `result`."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
+            "yield_ms": yield_ms, "on_disconnect": on_disconnect}
+        return self._events(EXEC_CONTINUE, args)
+
+    async def exec(self, code: str, *,
+                   runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
+                   profile: t.Optional[str] = None, state: t.Optional[str] = None,
+                   capture_state: t.Optional[bool] = None, state_name: t.Optional[str] = None,
+                   state_ttl_secs: t.Optional[int] = None,
+                   files: t.Optional[t.Mapping[str, str]] = None, stdin: t.Optional[str] = None,
+                   timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
+                   html: t.Optional[bool] = None, agent: t.Optional[str] = None,
+                   binding: t.Optional[str] = None) -> shapes.Run:
+        """Runs code once, in a sandbox of its own that ends with it.
+
+        code: What to run: source code, at most 1 MiB.
+        runtime: The interpreter.
+        profile: What is already imported, by the name of a profile of the configuration.
+        state: The variables to begin with: the state of an earlier answer. Python only.
+        capture_state: Whether the answer is to hold the variables, for another run to begin with.
+        state_name: A name under which the state is kept here: loaded before, if there is one, and
+            saved after the code has succeeded.
+        state_ttl_secs: How long it is kept under its name; 0 is for ever. Default as configured.
+        files: Files that it finds in its directory: their text by their path; of bytes that are no
+            text data:;base64, and the bytes in base64.
+        stdin: What it reads from its standard input, at most 1 MiB; lines of at most 64 KiB.
+        timeout_ms: How long the cell may run before it is interrupted; default: the session's
+            timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is configured;
+            with yield_ms its max_timeout_secs, a day.
+        budget: How many bytes of output the answer may hold; default: the session's or the agent's
+            budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures
+            have up to 4 MiB beside that. At most the agent's max_output_bytes.
+        html: true: outputs come with their HTML, tables with their types and first rows. Without it
+            an output that has a text is that; the notebook has all of it.
+        agent: On whose behalf, by a name of the configuration; without it the agent "default".
+        binding: The inbound binding through which the agent was asked.
+        """
+        args: t.Dict[str, t.Any] = {"code": code, "runtime": runtime, "profile": profile,
+            "state": state, "capture_state": capture_state, "state_name": state_name,
+            "state_ttl_secs": state_ttl_secs, "files": files, "stdin": stdin,
+            "timeout_ms": timeout_ms, "budget": budget, "html": html, "agent": agent,
+            "binding": binding}
+        return t.cast(shapes.Run, await self._json(EXEC, args))
+
+    def exec_events(self, code: str, *,
+                    runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
+                    profile: t.Optional[str] = None, state: t.Optional[str] = None,
+                    capture_state: t.Optional[bool] = None, state_name: t.Optional[str] = None,
+                    state_ttl_secs: t.Optional[int] = None,
+                    files: t.Optional[t.Mapping[str, str]] = None, stdin: t.Optional[str] = None,
+                    timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
+                    html: t.Optional[bool] = None, agent: t.Optional[str] = None,
+                    binding: t.Optional[str] = None) -> AsyncEvents:
+        """Runs code once, in a sandbox of its own that ends with it. Its events as they happen; the
+        last one is `result`."""
+        args: t.Dict[str, t.Any] = {"code": code, "runtime": runtime, "profile": profile,
+            "state": state, "capture_state": capture_state, "state_name": state_name,
+            "state_ttl_secs": state_ttl_secs, "files": files, "stdin": stdin,
+            "timeout_ms": timeout_ms, "budget": budget, "html": html, "agent": agent,
+            "binding": binding}
+        return self._events(EXEC, args)
+
+    async def session_input(self, session_id: str, *, text: t.Optional[str] = None,
+                            eof: t.Optional[bool] = None, number: t.Optional[int] = None,
+                            budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> shapes.Answer:
+        """Gives a line to the cell that waits for one, and waits for its next answer.
+
+        session_id: The session.
+        text: The line, without its newline; either this or eof.
+        eof: There is no more input: the reader sees its end.
+        number: The number of the cell that is meant; without it the one that waits.
+        budget: How many bytes of output the answer may hold; default: the session's or the agent's
+            budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures
+            have up to 4 MiB beside that. At most the agent's max_output_bytes.
+        yield_ms: Answer after this time with what there is so far, also if the cell still runs;
+            without it the answer comes at the end.
+        on_disconnect: What becomes of the cell if the client goes away before the answer: continue
+            (default; the answer is kept) or cancel. If it is given, a client that closes only its
+            own side counts as gone too.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
+            "number": number, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect}
+        return t.cast(shapes.Answer, await self._json(SESSION_INPUT, args))
+
+    async def session_input_text(self, session_id: str, *, text: t.Optional[str] = None,
+                                 eof: t.Optional[bool] = None, number: t.Optional[int] = None,
+                                 budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                                 on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> str:
+        """Gives a line to the cell that waits for one, and waits for its next answer. The same as
+        text for a model, in the order in which it happened."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
+            "number": number, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect}
+        return await self._text(SESSION_INPUT, args)
+
+    def session_input_events(self, session_id: str, *, text: t.Optional[str] = None,
+                             eof: t.Optional[bool] = None, number: t.Optional[int] = None,
+                             budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                             on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> AsyncEvents:
+        """Gives a line to the cell that waits for one, and waits for its next answer. Its events as
+        they happen; the last one is `result`."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
+            "number": number, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect}
+        return self._events(SESSION_INPUT, args)
+
+    async def session_interrupt(self, session_id: str) -> shapes.Interrupted:
+        """Interrupts the running cell, as Ctrl-C would; the session keeps its state.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Interrupted, await self._json(SESSION_INTERRUPT, args))
+
+    async def session_output(self, session_id: str, *, number: t.Optional[int] = None,
+                             offset: t.Optional[int] = None, limit: t.Optional[int] = None,
+                             stream: t.Optional[t.Literal["stdout", "stderr"]] = None) -> shapes.OutputPage:
+        """Reads what cells wrote, page by page; the oldest bytes may have been dropped.
+
+        session_id: The session.
+        number: Only what the cell with this number wrote; without it the whole session's output.
+        offset: Where to begin, in bytes; default 0. Go on with the next_offset of the answer.
+        limit: Bytes at most; default 65536.
+        stream: Which of the two; default stdout.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "number": number, "offset": offset,
+            "limit": limit, "stream": stream}
+        return t.cast(shapes.OutputPage, await self._json(SESSION_OUTPUT, args))
+
+    async def session_names(self, session_id: str, *,
+                            max: t.Optional[int] = None) -> shapes.NameList:
+        """Lists the names that the session's code has made, with types and sizes; of a busy session
+        those after an earlier cell.
+
+        session_id: The session.
+        max: How many names at most; default 1000.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "max": max}
+        return t.cast(shapes.NameList, await self._json(SESSION_NAMES, args))
+
+    async def session_file_put(self, session_id: str, path: str, data: Data) -> shapes.FilePut:
+        """Puts a file into the session's workspace, or in place of one: the body is its bytes.
+
+        session_id: The session.
+        path: The file, below /workspace: data/points.csv. Slashes may stand as they are.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return t.cast(shapes.FilePut, await self._json(SESSION_FILE_PUT, args, data))
+
+    async def session_file_get(self, session_id: str, path: str) -> bytes:
+        """A file of the session's workspace, as it is now; parts of it by the Range header.
+
+        session_id: The session.
+        path: The file, below /workspace: data/points.csv. Slashes may stand as they are.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return await self._bytes(SESSION_FILE_GET, args)
+
+    async def session_file_delete(self, session_id: str, path: str, *,
+                                  recursive: t.Optional[bool] = None) -> shapes.DeletedFile:
+        """Deletes a file or folder of the workspace; a link is deleted, not what it leads to.
+
+        session_id: The session.
+        path: The file, below /workspace: data/points.csv. Slashes may stand as they are.
+        recursive: Deletes a folder with all that is in it.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "recursive": recursive}
+        return t.cast(shapes.DeletedFile, await self._json(SESSION_FILE_DELETE, args))
+
+    async def session_file_list(self, session_id: str, *, path: t.Optional[str] = None,
+                                recursive: t.Optional[bool] = None, pattern: t.Optional[str] = None,
+                                after: t.Optional[str] = None,
+                                limit: t.Optional[int] = None) -> shapes.FileList:
+        """What is in a folder of the session's workspace, page by page.
+
+        session_id: The session.
+        path: A folder below /workspace; default: /workspace itself.
+        recursive: Lists what is in folders of it, too.
+        pattern: Only names that match: *.csv. With a slash, paths from the folder on: **/test_*.py.
+        after: The next page: what the last answer has as its next.
+        limit: How many at most; default 200. Fewer come if their names are long.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path,
+            "recursive": recursive, "pattern": pattern, "after": after, "limit": limit}
+        return t.cast(shapes.FileList, await self._json(SESSION_FILE_LIST, args))
+
+    async def session_file_stat(self, session_id: str, path: str) -> shapes.FileEntry:
+        """What a path of the workspace is: its type, bytes, mode and time.
+
+        session_id: The session.
+        path: The file, below /workspace: data/points.csv. Slashes may stand as they are.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return t.cast(shapes.FileEntry, await self._json(SESSION_FILE_STAT, args))
+
+    async def session_file_mkdir(self, session_id: str, path: str) -> shapes.FolderMade:
+        """Makes a folder in the session's workspace; one that is there already is fine.
+
+        session_id: The session.
+        path: The folder, below /workspace. Folders on the way are made.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return t.cast(shapes.FolderMade, await self._json(SESSION_FILE_MKDIR, args))
+
+    async def session_file_move(self, session_id: str, path: str, to: str, *,
+                                replace: t.Optional[bool] = None) -> shapes.FileEntry:
+        """Moves a file or folder of the workspace, or gives it another name.
+
+        session_id: The session.
+        path: The file or folder, below /workspace.
+        to: Its new path. Folders on the way are made.
+        replace: Takes the place of a file that is there.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "to": to,
+            "replace": replace}
+        return t.cast(shapes.FileEntry, await self._json(SESSION_FILE_MOVE, args))
+
+    async def session_file_copy(self, session_id: str, path: str, to: str, *,
+                                replace: t.Optional[bool] = None) -> shapes.FileEntry:
+        """Copies a file, or a folder with all that is in it, within the workspace.
+
+        session_id: The session.
+        path: The file or folder, below /workspace.
+        to: Its new path. Folders on the way are made.
+        replace: Takes the place of a file that is there.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "to": to,
+            "replace": replace}
+        return t.cast(shapes.FileEntry, await self._json(SESSION_FILE_COPY, args))
+
+    async def session_archive_get(self, session_id: str, *, path: t.Optional[str] = None) -> bytes:
+        """A folder of the workspace as a tar archive, packed while it is sent.
+
+        session_id: The session.
+        path: A folder below /workspace; default: /workspace itself.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return await self._bytes(SESSION_ARCHIVE_GET, args)
+
+    async def session_archive_put(self, session_id: str, data: Data, *,
+                                  path: t.Optional[str] = None) -> shapes.Unpacked:
+        """Unpacks a tar archive, the body, into a folder of the workspace: all of it or nothing.
+
+        session_id: The session.
+        path: A folder below /workspace; default: /workspace itself.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return t.cast(shapes.Unpacked, await self._json(SESSION_ARCHIVE_PUT, args, data))
+
+    def session_file_events(self, session_id: str, *, path: t.Optional[str] = None) -> AsyncEvents:
+        """What changes in a folder of the workspace, as server-sent events, while it does.
+
+        session_id: The session.
+        path: A folder below /workspace; default: /workspace itself.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return self._events(SESSION_FILE_EVENTS, args)
+
+    async def session_declarations(self, session_id: str) -> shapes.Declarations:
+        """What the code has imported and defined, as source that can be run again, and what could
+        not be saved, with advice.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Declarations, await self._json(SESSION_DECLARATIONS, args))
+
+    async def session_is_complete(self, session_id: str, code: str) -> shapes.Completeness:
+        """Whether a text is a whole piece of code to the session's interpreter, which does not run
+        it: complete, incomplete, invalid, or unknown if the session is busy or the text is longer
+        than 64 KiB.
+
+        session_id: The session.
+        code: The cell: source code, at most 1 MiB.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code}
+        return t.cast(shapes.Completeness, await self._json(SESSION_IS_COMPLETE, args))
+
+    async def session_complete(self, session_id: str, code: str, *,
+                               cursor: t.Optional[int] = None) -> shapes.Completions:
+        """Tells how a text could go on at a place: names, attributes, keys, files. Of a busy
+        session only names are known, those after an earlier cell.
+
+        session_id: The session.
+        code: The text, at most 64 KiB; nothing of it runs.
+        cursor: Where in it: how many characters come before; default: its end.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "cursor": cursor}
+        return t.cast(shapes.Completions, await self._json(SESSION_COMPLETE, args))
+
+    async def session_inspect(self, session_id: str, code: str, *, cursor: t.Optional[int] = None,
+                              detail: t.Optional[int] = None) -> shapes.Meaning:
+        """Tells what stands at a place of a text: type, short value, signature, documentation. A
+        busy session is refused.
+
+        session_id: The session.
+        code: The text, at most 64 KiB; nothing of it runs.
+        cursor: Where in it: how many characters come before; default: its end.
+        detail: 1: with the source, and more of the documentation; default 0.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "cursor": cursor,
+            "detail": detail}
+        return t.cast(shapes.Meaning, await self._json(SESSION_INSPECT, args))
+
+    async def session_port(self, session_id: str, port: int, *, method: str = "GET", path: str = "",
+                           data: t.Optional[Data] = None,
+                           headers: t.Optional[t.Mapping[str, str]] = None) -> Reply:
+        """Passes the request, of any method, on to an HTTP or WebSocket server in the session: what
+        follows the port is the path there.
+
+        session_id: The session.
+        port: A TCP port on which a process of the session listens, on its own loopback.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "port": port}
+        return await self._tunnel(SESSION_PORT, args, method, path, data, headers)
+
+    async def session_terminal(self, session_id: str, *, command: t.Optional[str] = None,
+                               rows: t.Optional[int] = None, cols: t.Optional[int] = None,
+                               term: t.Optional[str] = None) -> AsyncSocket:
+        """Opens a terminal in the session, as a WebSocket: binary messages are what is typed and
+        shown.
+
+        session_id: The session.
+        command: A line that bash runs at the terminal; an interactive bash if it is left out.
+        rows: Of the terminal; default 24.
+        cols: Of the terminal; default 80.
+        term: What TERM says; default "xterm-256color".
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "command": command, "rows": rows,
+            "cols": cols, "term": term}
+        return await self._socket(SESSION_TERMINAL, args)
+
+    async def notebook_declarations(self, session_id: str) -> shapes.Declarations:
+        """What the code has imported and defined, as source that can be run again, and what could
+        not be saved, with advice.
+
+        session_id: The notebook, by the id that it shares with its session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Declarations, await self._json(NOTEBOOK_DECLARATIONS, args))
+
+    async def notebook_image(self, session_id: str, cell: str, n: int, *,
+                             width: t.Optional[int] = None,
+                             height: t.Optional[int] = None) -> bytes:
+        """An image that a cell has shown, as it is or smaller.
+
+        session_id: The notebook, by the id that it shares with its session.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        n: Which of its images, from 0.
+        width: Pixels that it may be wide: a larger PNG or JPEG is scaled down and keeps its shape.
+        height: Pixels that it may be high.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "n": n,
+            "width": width, "height": height}
+        return await self._bytes(NOTEBOOK_IMAGE, args)
+
+    async def notebook_reference(self, session_id: str, uri: str, *, data: t.Optional[bool] = None,
+                                 width: t.Optional[int] = None,
+                                 height: t.Optional[int] = None) -> shapes.Reference:
+        """What a notebook:// reference stands for: format, size and address of an image, and the
+        image itself if that is asked for.
+
+        session_id: The notebook, by the id that it shares with its session.
+        uri: notebook://NOTEBOOK/cell/CELL/image/N, or without the notebook:
+            notebook://cell/CELL/image/N.
+        data: Whether the answer is to hold the image itself, as base64.
+        width: Pixels that it may be wide: a larger PNG or JPEG is scaled down and keeps its shape.
+        height: Pixels that it may be high.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "uri": uri, "data": data,
+            "width": width, "height": height}
+        return t.cast(shapes.Reference, await self._json(NOTEBOOK_REFERENCE, args))
+
+    async def session_checkpoints(self, session_id: str) -> shapes.CheckpointList:
+        """Lists the points of a session's history that it can go back to.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.CheckpointList, await self._json(SESSION_CHECKPOINTS, args))
+
+    async def session_undo(self, session_id: str, *, to: t.Optional[int] = None) -> shapes.Restored:
+        """Takes a session back to a checkpoint, with its variables, files and processes.
+
+        session_id: The session.
+        to: The checkpoint to go to; 0 is the beginning. Default: the one before the last cells.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "to": to}
+        return t.cast(shapes.Restored, await self._json(SESSION_UNDO, args))
+
+    async def session_redo(self, session_id: str) -> shapes.Restored:
+        """Takes a session to where its last undo came from.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Restored, await self._json(SESSION_REDO, args))
+
+    async def session_cells(self, session_id: str, *, offset: t.Optional[int] = None,
+                            limit: t.Optional[int] = None) -> shapes.RanCells:
+        """Lists the cells that a session has run, with their code.
+
+        session_id: The session.
+        offset: How many to pass over; default 0.
+        limit: How many at most; default 100. Fewer come if they are large.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "offset": offset, "limit": limit}
+        return t.cast(shapes.RanCells, await self._json(SESSION_CELLS, args))
+
+    async def session_branch(self, session_id: str, *, at: t.Optional[int] = None,
+                             count: t.Optional[int] = None) -> shapes.Branches:
+        """Makes live copies of a session, each with its own sandbox, files and limits.
+
+        session_id: The session.
+        at: The checkpoint to branch from; default: the present state.
+        count: How many branches; default 1.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "at": at, "count": count}
+        return t.cast(shapes.Branches, await self._json(SESSION_BRANCH, args))
+
+    async def session_try(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
+                          budget: t.Optional[int] = None,
+                          images: t.Optional[t.Literal["reference", "inline"]] = None,
+                          html: t.Optional[bool] = None) -> shapes.Answer:
+        """Runs a cell and answers with what it changed; then it is kept or taken back.
+
+        session_id: The session.
+        code: The cell: source code, at most 1 MiB.
+        timeout_ms: How long the cell may run before it is interrupted; default: the session's
+            timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is configured;
+            with yield_ms its max_timeout_secs, a day.
+        budget: How many bytes of output the answer may hold; default: the session's or the agent's
+            budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures
+            have up to 4 MiB beside that. At most the agent's max_output_bytes.
+        images: reference (default): the answer says where images are kept, what they are and how
+            large; inline: it has their data, too, within the budget.
+        html: true: outputs come with their HTML, tables with their types and first rows. Without it
+            an output that has a text is that; the notebook has all of it.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+            "timeout_ms": timeout_ms, "budget": budget, "images": images, "html": html}
+        return t.cast(shapes.Answer, await self._json(SESSION_TRY, args))
+
+    async def session_try_text(self, session_id: str, code: str, *,
+                               timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
+                               images: t.Optional[t.Literal["reference", "inline"]] = None,
+                               html: t.Optional[bool] = None) -> str:
+        """Runs a cell and answers with what it changed; then it is kept or taken back. The same as
+        text for a model, in the order in which it happened."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+            "timeout_ms": timeout_ms, "budget": budget, "images": images, "html": html}
+        return await self._text(SESSION_TRY, args)
+
+    async def try_commit(self, session_id: str, try_id: int) -> shapes.TryEnd:
+        """Keeps what a try did.
+
+        session_id: The session.
+        try_id: The try, by the number that its answer had.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "try_id": try_id}
+        return t.cast(shapes.TryEnd, await self._json(TRY_COMMIT, args))
+
+    async def try_discard(self, session_id: str, try_id: int) -> shapes.TryEnd:
+        """Takes back what a try did, with its variables, files and processes.
+
+        session_id: The session.
+        try_id: The try, by the number that its answer had.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "try_id": try_id}
+        return t.cast(shapes.TryEnd, await self._json(TRY_DISCARD, args))
+
+    async def session_create(self, *,
+                             runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
+                             profile: t.Optional[str] = None,
+                             limits: t.Optional[t.Mapping[str, t.Any]] = None,
+                             cwd: t.Optional[str] = None,
+                             env: t.Optional[t.Mapping[str, str]] = None,
+                             join: t.Optional[str] = None, agent: t.Optional[str] = None,
+                             binding: t.Optional[str] = None,
+                             idle_timeout_secs: t.Optional[int] = None,
+                             max_age_secs: t.Optional[int] = None,
+                             checkpoints: t.Optional[t.Literal["auto", "every", "off"]] = None,
+                             timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
+                             images: t.Optional[t.Literal["reference", "inline"]] = None,
+                             durable: t.Optional[t.Literal["auto", "off"]] = None,
+                             debug: t.Optional[bool] = None,
+                             isolation: t.Optional[t.Literal["shared", "per_cell"]] = None,
+                             name: t.Optional[str] = None,
+                             labels: t.Optional[t.Mapping[str, str]] = None) -> shapes.Session:
+        """Starts a session: an interpreter of its own in a sandbox of its own.
+
+        runtime: The interpreter.
+        profile: What is already imported, by the name of a profile of the configuration.
+        limits: Limits of this session; what is not given is as the configuration says. At most its
+            max_limits.
+        cwd: Where it works: a directory inside /workspace (also relative to it) or /tmp, made if it
+            does not exist.
+        env: Environment variables besides the usual ones, by name; up to 64 KiB in all.
+        join: A session whose sandbox it shares: files, processes and limits.
+        agent: On whose behalf, by a name of the configuration; without it the agent "default".
+        binding: The inbound binding through which the agent was asked.
+        idle_timeout_secs: It ends when nobody used it for this long; 0 is never. Default as
+            configured.
+        max_age_secs: It ends at this age; 0 is never. Default as configured.
+        checkpoints: When its state is kept to come back to: after a moment of rest (auto, the
+            default unless the agent's checkpoints says otherwise), after every cell, or never.
+        timeout_ms: How long its cells may run that name no time of their own; default: the agent's
+            timeout_secs.
+        budget: Bytes of output in answers to cells that name no budget of their own; default: the
+            agent's budget, else 8 KiB.
+        images: How answers have pictures where a cell does not say: reference (unless the agent's
+            images says otherwise) or inline.
+        durable: Whether its state is kept on disk, to outlive the daemon: auto (the default) or
+            off.
+        debug: Whether its processes may trace each other, for gdb, strace, py-spy and leak checks;
+            off unless the agent's setting is always, refused if that is never.
+        isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
+            one, with the state that could be saved after the one before.
+        name: What it can be called instead of its id: letters, digits, ".", "_" and "-". No other
+            living session of the agent may have it.
+        labels: Texts to find it by, up to 16, by name.
+        """
+        args: t.Dict[str, t.Any] = {"runtime": runtime, "profile": profile, "limits": limits,
+            "cwd": cwd, "env": env, "join": join, "agent": agent, "binding": binding,
+            "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
+            "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
+            "images": images, "durable": durable, "debug": debug, "isolation": isolation,
+            "name": name, "labels": labels}
+        return t.cast(shapes.Session, await self._json(SESSION_CREATE, args))
+
+    async def session_list(self, *,
+                           state: t.Optional[t.Literal["living", "starting", "idle", "busy", "suspended", "dead"]] = None,
+                           runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
+                           label: t.Optional[str] = None, name: t.Optional[str] = None,
+                           agent: t.Optional[str] = None,
+                           sort: t.Optional[t.Literal["used", "created", "memory", "cpu", "name"]] = None,
+                           limit: t.Optional[int] = None,
+                           cursor: t.Optional[str] = None) -> shapes.SessionList:
+        """Lists sessions page by page, those that have ended last; these stay until they are
+        deleted.
+
+        state: Only those in this state; living: all that have not ended.
+        runtime: Only those of this interpreter.
+        label: Only those with this label: KEY, or KEY=VALUE.
+        name: Only those whose name is like this; * stands for any characters.
+        agent: Only those of this agent, for whom the call speaks.
+        sort: Last used first (used, the default), newest first (created), by memory or processor
+            time, most first, or by name; those that have ended come last.
+        limit: How many at most; default 100.
+        cursor: Where the page before ended: its "next".
+        """
+        args: t.Dict[str, t.Any] = {"state": state, "runtime": runtime, "label": label,
+            "name": name, "agent": agent, "sort": sort, "limit": limit, "cursor": cursor}
+        return t.cast(shapes.SessionList, await self._json(SESSION_LIST, args))
+
+    async def session_get(self, session_id: str) -> shapes.Session:
+        """Shows one session.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Session, await self._json(SESSION_GET, args))
+
+    async def session_edit(self, session_id: str, *, name: t.Optional[str] = None,
+                           labels: t.Optional[t.Mapping[str, str]] = None,
+                           idle_timeout_secs: t.Optional[int] = None,
+                           max_age_secs: t.Optional[int] = None) -> shapes.Session:
+        """Changes a session's name, its labels, or how long it may be idle and how old it may
+        become.
+
+        session_id: The session.
+        name: What it can be called instead of its id; an empty text takes the name away.
+        labels: Labels to set; one with an empty text is removed, others stay.
+        idle_timeout_secs: It is suspended when nobody used it for this long from now on; 0 is
+            never.
+        max_age_secs: It ends at this age, counted from its start or its last resumption; 0 is
+            never.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "labels": labels,
+            "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs}
+        return t.cast(shapes.Session, await self._json(SESSION_EDIT, args))
+
+    async def session_suspend(self, session_id: str) -> shapes.Suspended:
+        """Gives up the processes of an idle session. Answered when all of it that can be saved is
+        on disk; what cannot be is in "lost". A cell or a resumption brings it back.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Suspended, await self._json(SESSION_SUSPEND, args))
+
+    async def session_resume(self, session_id: str) -> shapes.Awake:
+        """Brings a suspended session back without a cell, and says what of it is lost.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Awake, await self._json(SESSION_RESUME, args))
+
+    async def session_delete(self, session_id: str, *,
+                             keep_notebook: t.Optional[bool] = None) -> shapes.Killed:
+        """Ends a session with every process and file of it; who works in it gets SIGTERM first, and
+        two seconds.
+
+        session_id: The session.
+        keep_notebook: The cells that it ran stay, as a notebook; default false.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "keep_notebook": keep_notebook}
+        return t.cast(shapes.Killed, await self._json(SESSION_DELETE, args))
+
+    async def cell_run(self, session_id: str, cell: str, *, timeout_ms: t.Optional[int] = None,
+                       budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                       on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                       names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                       images: t.Optional[t.Literal["reference", "inline"]] = None,
+                       html: t.Optional[bool] = None,
+                       files: t.Optional[bool] = None) -> shapes.Answer:
+        """Runs a cell of a notebook, again or for the first time, and answers as session.exec does.
+
+        session_id: The notebook, by the id that it shares with its session.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        timeout_ms: How long the cell may run before it is interrupted; default: the session's
+            timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is configured;
+            with yield_ms its max_timeout_secs, a day.
+        budget: How many bytes of output the answer may hold; default: the session's or the agent's
+            budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures
+            have up to 4 MiB beside that. At most the agent's max_output_bytes.
+        yield_ms: Answer after this time with what there is so far, also if the cell still runs;
+            without it the answer comes at the end.
+        on_disconnect: What becomes of the cell if the client goes away before the answer: continue
+            (default; the answer is kept) or cancel. If it is given, a client that closes only its
+            own side counts as gone too.
+        names: true: the answer lists the session's names; false: it says nothing about them;
+            without it, which ones the cell added, changed or removed.
+        durable: The answer comes when what the cell did is safe on disk.
+        images: reference (default): the answer says where images are kept, what they are and how
+            large; inline: it has their data, too, within the budget.
+        html: true: outputs come with their HTML, tables with their types and first rows. Without it
+            an output that has a text is that; the notebook has all of it.
+        files: The answer says which files of /workspace the cell added, changed or removed; it
+            waits until they are recorded.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return t.cast(shapes.Answer, await self._json(CELL_RUN, args))
+
+    async def cell_run_text(self, session_id: str, cell: str, *, timeout_ms: t.Optional[int] = None,
+                            budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                            names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                            images: t.Optional[t.Literal["reference", "inline"]] = None,
+                            html: t.Optional[bool] = None, files: t.Optional[bool] = None) -> str:
+        """Runs a cell of a notebook, again or for the first time, and answers as session.exec does.
+        The same as text for a model, in the order in which it happened."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return await self._text(CELL_RUN, args)
+
+    def cell_run_events(self, session_id: str, cell: str, *, timeout_ms: t.Optional[int] = None,
+                        budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                        on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                        names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                        images: t.Optional[t.Literal["reference", "inline"]] = None,
+                        html: t.Optional[bool] = None,
+                        files: t.Optional[bool] = None) -> AsyncEvents:
+        """Runs a cell of a notebook, again or for the first time, and answers as session.exec does.
+        Its events as they happen; the last one is `result`."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return self._events(CELL_RUN, args)
+
+    async def cell_add(self, session_id: str, code: str, *,
+                       kind: t.Optional[t.Literal["code", "markdown", "raw"]] = None,
+                       at: t.Optional[int] = None, cell_id: t.Optional[str] = None,
+                       metadata: t.Optional[t.Mapping[str, t.Any]] = None,
+                       run: t.Optional[bool] = None, timeout_ms: t.Optional[int] = None,
+                       budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                       on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                       names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                       images: t.Optional[t.Literal["reference", "inline"]] = None,
+                       html: t.Optional[bool] = None,
+                       files: t.Optional[bool] = None) -> t.Union[shapes.CellChange, shapes.Answer]:
+        """Puts a cell into a notebook, and runs it if that is wanted.
+
+        session_id: The notebook, by the id that it shares with its session.
+        code: What it says, at most 1 MiB.
+        kind: code (the default), markdown or raw.
+        at: The index that it is to have, from 0 on; without it, or with -1, it comes last.
+        cell_id: Its id: letters, digits, - and _, and not only digits; one is made if none is
+            given.
+        metadata: An object of the caller's own, up to 256 KiB; it replaces the one before.
+        run: Whether it is run at once; then the answer is that of cell.run.
+        timeout_ms: How long the cell may run before it is interrupted; default: the session's
+            timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is configured;
+            with yield_ms its max_timeout_secs, a day.
+        budget: How many bytes of output the answer may hold; default: the session's or the agent's
+            budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures
+            have up to 4 MiB beside that. At most the agent's max_output_bytes.
+        yield_ms: Answer after this time with what there is so far, also if the cell still runs;
+            without it the answer comes at the end.
+        on_disconnect: What becomes of the cell if the client goes away before the answer: continue
+            (default; the answer is kept) or cancel. If it is given, a client that closes only its
+            own side counts as gone too.
+        names: true: the answer lists the session's names; false: it says nothing about them;
+            without it, which ones the cell added, changed or removed.
+        durable: The answer comes when what the cell did is safe on disk.
+        images: reference (default): the answer says where images are kept, what they are and how
+            large; inline: it has their data, too, within the budget.
+        html: true: outputs come with their HTML, tables with their types and first rows. Without it
+            an output that has a text is that; the notebook has all of it.
+        files: The answer says which files of /workspace the cell added, changed or removed; it
+            waits until they are recorded.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
+            "at": at, "cell_id": cell_id, "metadata": metadata, "run": run,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return t.cast(t.Union[shapes.CellChange, shapes.Answer], await self._json(CELL_ADD, args))
+
+    async def cell_add_text(self, session_id: str, code: str, *,
+                            kind: t.Optional[t.Literal["code", "markdown", "raw"]] = None,
+                            at: t.Optional[int] = None, cell_id: t.Optional[str] = None,
+                            metadata: t.Optional[t.Mapping[str, t.Any]] = None,
+                            run: t.Optional[bool] = None, timeout_ms: t.Optional[int] = None,
+                            budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                            names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                            images: t.Optional[t.Literal["reference", "inline"]] = None,
+                            html: t.Optional[bool] = None, files: t.Optional[bool] = None) -> str:
+        """Puts a cell into a notebook, and runs it if that is wanted. The same as text for a model,
+        in the order in which it happened."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
+            "at": at, "cell_id": cell_id, "metadata": metadata, "run": run,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return await self._text(CELL_ADD, args)
+
+    def cell_add_events(self, session_id: str, code: str, *,
+                        kind: t.Optional[t.Literal["code", "markdown", "raw"]] = None,
+                        at: t.Optional[int] = None, cell_id: t.Optional[str] = None,
+                        metadata: t.Optional[t.Mapping[str, t.Any]] = None,
+                        run: t.Optional[bool] = None, timeout_ms: t.Optional[int] = None,
+                        budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                        on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
+                        names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
+                        images: t.Optional[t.Literal["reference", "inline"]] = None,
+                        html: t.Optional[bool] = None,
+                        files: t.Optional[bool] = None) -> AsyncEvents:
+        """Puts a cell into a notebook, and runs it if that is wanted. Its events as they happen;
+        the last one is `result`."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
+            "at": at, "cell_id": cell_id, "metadata": metadata, "run": run,
+            "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
+            "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
+            "html": html, "files": files}
+        return self._events(CELL_ADD, args)
+
+    async def cell_get(self, session_id: str, cell: str, *,
+                       outputs: t.Optional[bool] = None) -> shapes.Cell:
+        """Shows one cell of a notebook with its outputs.
+
+        session_id: The notebook, by the id that it shares with its session.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        outputs: Whether it comes with its outputs; default true.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "outputs": outputs}
+        return t.cast(shapes.Cell, await self._json(CELL_GET, args))
+
+    async def cell_edit(self, session_id: str, cell: str, *, code: t.Optional[str] = None,
+                        kind: t.Optional[t.Literal["code", "markdown", "raw"]] = None,
+                        metadata: t.Optional[t.Mapping[str, t.Any]] = None,
+                        revision: t.Optional[int] = None) -> shapes.CellChange:
+        """Changes code, kind or metadata of a cell.
+
+        session_id: The notebook, by the id that it shares with its session.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        code: What it says from now on, at most 1 MiB.
+        kind: code (the default), markdown or raw.
+        metadata: An object of the caller's own, up to 256 KiB; it replaces the one before.
+        revision: The revision that this is a change of: if the cell has another by now, nothing is
+            changed.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "code": code,
+            "kind": kind, "metadata": metadata, "revision": revision}
+        return t.cast(shapes.CellChange, await self._json(CELL_EDIT, args))
+
+    async def cell_delete(self, session_id: str, cell: str) -> shapes.CellChange:
+        """Removes a cell from its notebook; what it did stays done.
+
+        session_id: The notebook, by the id that it shares with its session.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell}
+        return t.cast(shapes.CellChange, await self._json(CELL_DELETE, args))
+
+    async def cell_move(self, session_id: str, cell: str, to: int) -> shapes.CellChange:
+        """Puts a cell at another place of its notebook.
+
+        session_id: The notebook, by the id that it shares with its session.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        to: The index that it is to have; -1, or one too large: the last.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "to": to}
+        return t.cast(shapes.CellChange, await self._json(CELL_MOVE, args))
+
+    async def cell_clear(self, session_id: str, cell: str) -> shapes.CellChange:
+        """Removes the outputs of a cell.
+
+        session_id: The notebook, by the id that it shares with its session.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell}
+        return t.cast(shapes.CellChange, await self._json(CELL_CLEAR, args))
+
+    async def cell_list(self, session_id: str, *, offset: t.Optional[int] = None,
+                        limit: t.Optional[int] = None,
+                        outputs: t.Optional[bool] = None) -> shapes.CellList:
+        """Lists the cells of a notebook in their order, page by page.
+
+        session_id: The notebook, by the id that it shares with its session.
+        offset: How many to pass over; default 0.
+        limit: How many at most; default 100. Fewer come if they are large.
+        outputs: Whether they come with their outputs; default false.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "offset": offset, "limit": limit,
+            "outputs": outputs}
+        return t.cast(shapes.CellList, await self._json(CELL_LIST, args))
+
+    async def notebook_run(self, session_id: str, *, from_: t.Optional[str] = None,
+                           to: t.Optional[str] = None, stop_on_error: t.Optional[bool] = None,
+                           timeout_ms: t.Optional[int] = None,
+                           on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> shapes.NotebookRun:
+        """Runs the code of a notebook from one cell to another, one after the other.
+
+        session_id: The notebook, by the id that it shares with its session.
+        from_: The first cell, by cell_id or index; default: the first there is.
+        to: The last cell, by cell_id or index; default: the last there is.
+        stop_on_error: Whether a cell that fails is the last one that runs, unless it is tagged
+            raises-exception; default true.
+        timeout_ms: How long the cell may run before it is interrupted; default: the session's
+            timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is configured;
+            with yield_ms its max_timeout_secs, a day.
+        on_disconnect: What becomes of it if the client goes away: continue (default), or cancel:
+            the cell that runs is interrupted, and no other begins.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "from": from_, "to": to,
+            "stop_on_error": stop_on_error, "timeout_ms": timeout_ms,
+            "on_disconnect": on_disconnect}
+        return t.cast(shapes.NotebookRun, await self._json(NOTEBOOK_RUN, args))
+
+    def notebook_run_events(self, session_id: str, *, from_: t.Optional[str] = None,
+                            to: t.Optional[str] = None, stop_on_error: t.Optional[bool] = None,
+                            timeout_ms: t.Optional[int] = None,
+                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> AsyncEvents:
+        """Runs the code of a notebook from one cell to another, one after the other. Its events as
+        they happen; the last one is `result`."""
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "from": from_, "to": to,
+            "stop_on_error": stop_on_error, "timeout_ms": timeout_ms,
+            "on_disconnect": on_disconnect}
+        return self._events(NOTEBOOK_RUN, args)
+
+    def notebook_events(self, session_id: str) -> AsyncEvents:
+        """What happens to a notebook, as server-sent events, until it is deleted.
+
+        session_id: The notebook, by the id that it shares with its session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return self._events(NOTEBOOK_EVENTS, args)
+
+    async def notebook_export(self, session_id: str, *,
+                              format: t.Optional[t.Literal["ipynb", "cells-json", "html", "markdown", "script"]] = None) -> bytes:
+        """A notebook as a file: for Jupyter, to read, or to run.
+
+        session_id: The notebook, by the id that it shares with its session.
+        format: As what; default ipynb.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "format": format}
+        return await self._bytes(NOTEBOOK_EXPORT, args)
+
+    async def notebook_clear(self, session_id: str,
+                             what: t.Literal["outputs", "cells"]) -> shapes.CellChange:
+        """Removes all outputs of a notebook, or all its cells; never variables.
+
+        session_id: The notebook, by the id that it shares with its session.
+        what: outputs: the cells stay; cells: all of them go. Variables stay as they are.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "what": what}
+        return t.cast(shapes.CellChange, await self._json(NOTEBOOK_CLEAR, args))
+
+    async def notebook_reset(self, session_id: str) -> shapes.Reset:
+        """Gives a notebook a fresh interpreter; cells and files stay as they are.
+
+        session_id: The notebook, by the id that it shares with its session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Reset, await self._json(NOTEBOOK_RESET, args))
+
+    async def notebook_import(self, content: t.Union[str, t.Mapping[str, t.Any]], *,
+                              format: t.Optional[t.Literal["ipynb", "cells-json"]] = None,
+                              title: t.Optional[str] = None,
+                              runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
+                              profile: t.Optional[str] = None,
+                              agent: t.Optional[str] = None) -> shapes.Notebook:
+        """Makes a notebook of a file: an ipynb of Jupyter's, or a cells.json.
+
+        content: The notebook: the text of the file, or the object that is in it.
+        format: What it is; default: what it looks like.
+        title: What to call it.
+        runtime: What will run it; default: what its language says.
+        profile: What is already imported then, by the name of a profile of the configuration.
+        agent: Whose it is, by a name of the configuration; without it the agent "default"'s.
+        """
+        args: t.Dict[str, t.Any] = {"content": content, "format": format, "title": title,
+            "runtime": runtime, "profile": profile, "agent": agent}
+        return t.cast(shapes.Notebook, await self._json(NOTEBOOK_IMPORT, args))
+
+    async def notebook_create(self, *, title: t.Optional[str] = None,
+                              metadata: t.Optional[t.Mapping[str, t.Any]] = None,
+                              cells: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
+                              runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
+                              profile: t.Optional[str] = None,
+                              limits: t.Optional[t.Mapping[str, t.Any]] = None,
+                              cwd: t.Optional[str] = None,
+                              env: t.Optional[t.Mapping[str, str]] = None,
+                              join: t.Optional[str] = None, agent: t.Optional[str] = None,
+                              binding: t.Optional[str] = None,
+                              idle_timeout_secs: t.Optional[int] = None,
+                              max_age_secs: t.Optional[int] = None,
+                              checkpoints: t.Optional[t.Literal["auto", "every", "off"]] = None,
+                              timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
+                              images: t.Optional[t.Literal["reference", "inline"]] = None,
+                              durable: t.Optional[t.Literal["auto", "off"]] = None,
+                              debug: t.Optional[bool] = None,
+                              isolation: t.Optional[t.Literal["shared", "per_cell"]] = None) -> shapes.Notebook:
+        """Makes a notebook and the session that runs it.
+
+        title: What to call it.
+        metadata: An object of the caller's own, up to 256 KiB; it replaces the one before.
+        cells: The cells that it begins with; none of them is run.
+        runtime: The interpreter.
+        profile: What is already imported, by the name of a profile of the configuration.
+        limits: Limits of this session; what is not given is as the configuration says. At most its
+            max_limits.
+        cwd: Where it works: a directory inside /workspace (also relative to it) or /tmp, made if it
+            does not exist.
+        env: Environment variables besides the usual ones, by name; up to 64 KiB in all.
+        join: A session whose sandbox it shares: files, processes and limits.
+        agent: On whose behalf, by a name of the configuration; without it the agent "default".
+        binding: The inbound binding through which the agent was asked.
+        idle_timeout_secs: It ends when nobody used it for this long; 0 is never. Default as
+            configured.
+        max_age_secs: It ends at this age; 0 is never. Default as configured.
+        checkpoints: When its state is kept to come back to: after a moment of rest (auto, the
+            default unless the agent's checkpoints says otherwise), after every cell, or never.
+        timeout_ms: How long its cells may run that name no time of their own; default: the agent's
+            timeout_secs.
+        budget: Bytes of output in answers to cells that name no budget of their own; default: the
+            agent's budget, else 8 KiB.
+        images: How answers have pictures where a cell does not say: reference (unless the agent's
+            images says otherwise) or inline.
+        durable: Whether its state is kept on disk, to outlive the daemon: auto (the default) or
+            off.
+        debug: Whether its processes may trace each other, for gdb, strace, py-spy and leak checks;
+            off unless the agent's setting is always, refused if that is never.
+        isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
+            one, with the state that could be saved after the one before.
+        """
+        args: t.Dict[str, t.Any] = {"title": title, "metadata": metadata, "cells": cells,
+            "runtime": runtime, "profile": profile, "limits": limits, "cwd": cwd, "env": env,
+            "join": join, "agent": agent, "binding": binding,
+            "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
+            "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
+            "images": images, "durable": durable, "debug": debug, "isolation": isolation}
+        return t.cast(shapes.Notebook, await self._json(NOTEBOOK_CREATE, args))
+
+    async def notebook_list(self, *, user: t.Optional[str] = None, offset: t.Optional[int] = None,
+                            limit: t.Optional[int] = None) -> shapes.NotebookList:
+        """Lists the notebooks that have begun, by a first cell or change, the newest first, also
+        those whose session is gone.
+
+        user: Only those of this agent; default: everybody's. Who speaks for an agent sees its own.
+        offset: How many to pass over; default 0.
+        limit: How many at most; default 100. Fewer come if they are large.
+        """
+        args: t.Dict[str, t.Any] = {"user": user, "offset": offset, "limit": limit}
+        return t.cast(shapes.NotebookList, await self._json(NOTEBOOK_LIST, args))
+
+    async def notebook_get(self, session_id: str, *, outputs: t.Optional[bool] = None,
+                           offset: t.Optional[int] = None,
+                           limit: t.Optional[int] = None) -> shapes.Notebook:
+        """Shows a notebook and its cells, page by page.
+
+        session_id: The notebook, by the id that it shares with its session.
+        outputs: Whether the cells come with their outputs; default false.
+        offset: How many to pass over; default 0.
+        limit: How many at most; default 100. Fewer come if they are large.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "outputs": outputs,
+            "offset": offset, "limit": limit}
+        return t.cast(shapes.Notebook, await self._json(NOTEBOOK_GET, args))
+
+    async def notebook_edit(self, session_id: str, *, title: t.Optional[str] = None,
+                            metadata: t.Optional[t.Mapping[str, t.Any]] = None) -> shapes.Notebook:
+        """Changes the title or the metadata of a notebook.
+
+        session_id: The notebook, by the id that it shares with its session.
+        title: What to call it.
+        metadata: An object of the caller's own, up to 256 KiB; it replaces the one before.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "title": title, "metadata": metadata}
+        return t.cast(shapes.Notebook, await self._json(NOTEBOOK_EDIT, args))
+
+    async def notebook_delete(self, session_id: str) -> shapes.DeletedNotebook:
+        """Deletes a notebook with its cells and images; a session that it has lives on.
+
+        session_id: The notebook, by the id that it shares with its session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.DeletedNotebook, await self._json(NOTEBOOK_DELETE, args))
+
+    async def file_get(self, token: str, name: str) -> bytes:
+        """A file that a run made, as long as it is kept.
+
+        token: Which file, as the answer that named it says.
+        name: Its name; whatever it says, the token decides.
+        """
+        args: t.Dict[str, t.Any] = {"token": token, "name": name}
+        return await self._bytes(FILE_GET, args)
+
+    async def health(self) -> shapes.Health:
+        """Whether the daemon is ready to run code."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.Health, await self._json(HEALTH, args))
+
+    async def health_detailed(self) -> shapes.HealthDetailed:
+        """Runs a line of code, and tells what is ready for more and what is not."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.HealthDetailed, await self._json(HEALTH_DETAILED, args))
+
+    async def api_index(self) -> shapes.Index:
+        """What there is: every operation with its path, in short."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.Index, await self._json(API_INDEX, args))
+
+    async def api_openapi(self) -> shapes.Openapi:
+        """The API as OpenAPI 3.1: every operation, parameter and answer."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.Openapi, await self._json(API_OPENAPI, args))
+
+    async def api_root(self) -> shapes.Index:
+        """What there is: every operation with its path, in short. A short page for people who
+        accept text/html or text/plain."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.Index, await self._json(API_ROOT, args))
+
+    async def operation_list(self) -> shapes.OperationList:
+        """Lists all operations: their paths, their parameters and what they use."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.OperationList, await self._json(OPERATION_LIST, args))
+
+    async def agent_list(self) -> shapes.AgentList:
+        """Lists the agents of the configuration, what they may do and who is in plan mode."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.AgentList, await self._json(AGENT_LIST, args))
+
+    async def session_plan_enter(self, session_id: str, *,
+                                 reason: t.Optional[str] = None) -> shapes.SessionPlan:
+        """Puts a session in plan mode: until it is left, nothing that changes the session runs.
+
+        session_id: The session.
+        reason: Why: told to whoever is refused meanwhile.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "reason": reason}
+        return t.cast(shapes.SessionPlan, await self._json(SESSION_PLAN_ENTER, args))
+
+    async def session_plan_leave(self, session_id: str) -> shapes.SessionPlan:
+        """Leaves the plan mode of a session.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.SessionPlan, await self._json(SESSION_PLAN_LEAVE, args))
+
+    async def agent_plan_enter(self, agent: str, *,
+                               reason: t.Optional[str] = None) -> shapes.AgentPlan:
+        """Puts an agent in plan mode, with all its sessions, also those to come.
+
+        agent: The agent, as the configuration names it.
+        reason: Why: told to whoever is refused meanwhile.
+        """
+        args: t.Dict[str, t.Any] = {"agent": agent, "reason": reason}
+        return t.cast(shapes.AgentPlan, await self._json(AGENT_PLAN_ENTER, args))
+
+    async def agent_plan_leave(self, agent: str) -> shapes.AgentPlan:
+        """Leaves the plan mode of an agent; sessions may be in plan mode by themselves.
+
+        agent: The agent, as the configuration names it.
+        """
+        args: t.Dict[str, t.Any] = {"agent": agent}
+        return t.cast(shapes.AgentPlan, await self._json(AGENT_PLAN_LEAVE, args))
+
+    async def state_list(self) -> shapes.StateList:
+        """Lists the states that are kept under a name: the first thousand."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.StateList, await self._json(STATE_LIST, args))
+
+    async def state_get(self, name: str, *, with_state: t.Optional[bool] = None) -> shapes.State:
+        """A state that is kept under a name: its size, how long it is kept, and itself.
+
+        name: The name that a run gave it as state_name.
+        with_state: Whether the answer is to hold the state itself, as base64.
+        """
+        args: t.Dict[str, t.Any] = {"name": name, "with_state": with_state}
+        return t.cast(shapes.State, await self._json(STATE_GET, args))
+
+    async def state_delete(self, name: str) -> shapes.DeletedState:
+        """Forgets the state that is kept under a name, if there is one.
+
+        name: The name that a run gave it as state_name.
+        """
+        args: t.Dict[str, t.Any] = {"name": name}
+        return t.cast(shapes.DeletedState, await self._json(STATE_DELETE, args))
+
+    async def repl(self, action: str, *, session_id: t.Optional[str] = None,
+                   runtime: t.Optional[str] = None, code: t.Optional[str] = None,
+                   cwd: t.Optional[str] = None, limits: t.Optional[t.Mapping[str, t.Any]] = None,
+                   timeout_ms: t.Optional[int] = None, agent: t.Optional[str] = None,
+                   binding: t.Optional[str] = None) -> shapes.ReplAnswer:
+        """The repl tool: spawn, exec, read, kill and list sessions of an agent.
+
+        action: spawn, exec, read, kill or list.
+        session_id: The session; for exec, read and kill.
+        runtime: python, node or bash; for spawn.
+        code: What to run, or the line that running code asked for; for exec. At most 1 MiB.
+        cwd: Where to begin, in /workspace or /tmp; for spawn.
+        limits: Limits of the session; what is not given is as the configuration says. For spawn.
+        timeout_ms: How long the call waits for the code, which goes on afterwards; without it as
+            long as the agent's timeout_secs says. For exec.
+        agent: On whose behalf; without it the agent "default".
+        binding: The plugin through which the agent was asked.
+        """
+        args: t.Dict[str, t.Any] = {"action": action, "session_id": session_id,
+            "runtime": runtime, "code": code, "cwd": cwd, "limits": limits,
+            "timeout_ms": timeout_ms, "agent": agent, "binding": binding}
+        return t.cast(shapes.ReplAnswer, await self._json(REPL, args))

@@ -1,0 +1,1381 @@
+"""The objects of answers. Made by packaging/pages.py from the program's table of operations: do not edit."""
+
+from __future__ import annotations
+
+import typing as t
+
+
+class _FailureAlways(t.TypedDict):
+    error: Error
+
+
+class Failure(_FailureAlways, total=False):
+    """The answer to a request that failed."""
+
+    refusal: Refusal
+    revision: int
+
+
+class _ErrorAlways(t.TypedDict):
+    code: str
+    message: str
+
+
+class Error(_ErrorAlways, total=False):
+    """Why a request failed."""
+
+    advice: str
+
+
+class _RefusalAlways(t.TypedDict):
+    tool_name: str
+    tool_kind: str
+    hint: str
+    entered_at: str
+
+
+class Refusal(_RefusalAlways, total=False):
+    """Why something was not run in plan mode."""
+
+    entered_reason: t.Optional[str]
+
+
+class _AnswerAlways(t.TypedDict):
+    number: int
+    status: str
+
+
+class Answer(_AnswerAlways, total=False):
+    """What a cell gave."""
+
+    cell_id: str
+    unrecorded: str
+    input: Input
+    stdout: str
+    stderr: str
+    value: Output
+    outputs: t.List[Output]
+    error: CellError
+    advice: str
+    exit_code: int
+    last_status: int
+    command_status: int
+    denied: t.List[Denied]
+    names: Names
+    duration_ms: float
+    checkpoint: int
+    saved_through: int
+    rolled_back_to: int
+    rolled_back_cells: t.List[int]
+    restored_from: str
+    not_undone: t.List[NotUndone]
+    lost: t.List[Lost]
+    files_lost: t.List[str]
+    resumed: Resumed
+    late: t.List[Late]
+    durable_error: str
+    not_saved: t.List[Lost]
+    files_not_saved: str
+    try_id: int
+    files: Files
+    files_unknown: bool
+    truncated: bool
+    omitted: Omitted
+    dropped_bytes: int
+
+
+class _InputAlways(t.TypedDict):
+    prompt: str
+
+
+class Input(_InputAlways, total=False):
+    """The line that a cell waits for."""
+
+    password: bool
+
+
+class _OutputAlways(t.TypedDict):
+    type: str
+
+
+class Output(_OutputAlways, total=False):
+    """A typed output of a cell."""
+
+    text: str
+    stream: str
+    html: str
+    markdown: str
+    latex: str
+    svg: str
+    json: t.Optional[t.Any]
+    format: str
+    data: str
+    width: t.Optional[int]
+    height: t.Optional[int]
+    bytes: int
+    url: str
+    ref: str
+    rows: int
+    columns: int
+    dtypes: t.List[Dtype]
+    head: t.Any
+    display_id: str
+    mime: t.Dict[str, t.Any]
+    metadata: t.Dict[str, t.Any]
+    late: bool
+    value: bool
+    omitted: int
+    note: str
+    timestamp: str
+    name: str
+    message: str
+    traceback: t.Optional[str]
+    line: t.Optional[int]
+    column: t.Optional[int]
+    advice: t.Optional[str]
+    code: str
+
+
+class _DtypeAlways(t.TypedDict):
+    name: str
+    dtype: str
+
+
+class Dtype(_DtypeAlways, total=False):
+    """A column of a table."""
+
+
+class _CellErrorAlways(t.TypedDict):
+    name: str
+    message: str
+
+
+class CellError(_CellErrorAlways, total=False):
+    """Why code failed."""
+
+    traceback: str
+    line: int
+    column: int
+    advice: str
+
+
+class _DeniedAlways(t.TypedDict):
+    call: str
+    count: int
+
+
+class Denied(_DeniedAlways, total=False):
+    """A system call that the sandbox refused."""
+
+
+class Names(t.TypedDict, total=False):
+    """What a cell did to the names of its session."""
+
+    total: int
+    added: t.List[str]
+    changed: t.List[str]
+    removed: t.List[str]
+    items: t.List[Name]
+    more: bool
+
+
+class _NameAlways(t.TypedDict):
+    name: str
+    type: str
+
+
+class Name(_NameAlways, total=False):
+    """A name that the code of a session made."""
+
+    len: int
+    shape: t.List[int]
+    dtype: str
+    bytes: int
+    text: str
+
+
+class _NotUndoneAlways(t.TypedDict):
+    what: str
+
+
+class NotUndone(_NotUndoneAlways, total=False):
+    """An effect that could not be taken back."""
+
+    detail: str
+    count: int
+
+
+class _LostAlways(t.TypedDict):
+    name: str
+
+
+class Lost(_LostAlways, total=False):
+    """What could not be saved, or came not back."""
+
+    type: str
+    advice: str
+    reason: str
+
+
+class _ResumedAlways(t.TypedDict):
+    restored_from: str
+
+
+class Resumed(_ResumedAlways, total=False):
+    """How a session came back from disk."""
+
+    restored: int
+    through: int
+    lost: t.List[Lost]
+    files_reason: str
+    files_lost: t.List[str]
+
+
+class _LateAlways(t.TypedDict):
+    number: int
+
+
+class Late(_LateAlways, total=False):
+    """What an earlier cell wrote after its end."""
+
+    stdout: str
+    stderr: str
+    omitted_bytes: int
+
+
+class Files(t.TypedDict, total=False):
+    """What a cell did to files."""
+
+    added: t.List[str]
+    changed: t.List[str]
+    removed: t.List[str]
+    more: bool
+
+
+class Omitted(t.TypedDict, total=False):
+    """Bytes that were left out of an answer."""
+
+    stdout: int
+    stderr: int
+    outputs: int
+    traceback: int
+    message: int
+
+
+class _AcceptedAlways(t.TypedDict):
+    number: int
+
+
+class Accepted(_AcceptedAlways, total=False):
+    """The cell that the events are about."""
+
+    cell_id: str
+
+
+class _OutputEventAlways(t.TypedDict):
+    stream: str
+    text: str
+
+
+class OutputEvent(_OutputEventAlways, total=False):
+    """A piece of what a cell writes."""
+
+
+class ClearEvent(t.TypedDict, total=False):
+    """What was shown so far goes."""
+
+    wait: bool
+
+
+class _RunAlways(t.TypedDict):
+    stdout: str
+    stderr: str
+    exit_code: int
+    files: t.List[RunFile]
+    execution_time_ms: float
+
+
+class Run(_RunAlways, total=False):
+    """What code that ran once gave."""
+
+    state: t.Optional[str]
+    error: t.Optional[str]
+    state_errors: t.Any
+    state_bytes: int
+    state_expires_at: str
+    files_omitted: int
+    files_error: str
+    outputs: t.List[Output]
+    truncated: bool
+    dropped_bytes: int
+
+
+class _RunFileAlways(t.TypedDict):
+    name: str
+    path: str
+    size: int
+    url: str
+
+
+class RunFile(_RunFileAlways, total=False):
+    """A file that code left."""
+
+
+class _InterruptedAlways(t.TypedDict):
+    interrupted: bool
+
+
+class Interrupted(_InterruptedAlways, total=False):
+    """Whether a cell was interrupted."""
+
+
+class _OutputPageAlways(t.TypedDict):
+    session_id: str
+    stream: str
+    text: str
+    offset: int
+    next_offset: int
+    end: int
+
+
+class OutputPage(_OutputPageAlways, total=False):
+    """A page of output."""
+
+    number: int
+    dropped: int
+
+
+class _NameListAlways(t.TypedDict):
+    total: int
+    items: t.List[Name]
+
+
+class NameList(_NameListAlways, total=False):
+    """The names of a session."""
+
+    more: bool
+    as_of: int
+    busy: bool
+
+
+class _FilePutAlways(t.TypedDict):
+    path: str
+    bytes: int
+    created: bool
+
+
+class FilePut(_FilePutAlways, total=False):
+    """A file that was put into a workspace."""
+
+
+class _DeletedFileAlways(t.TypedDict):
+    path: str
+    deleted: bool
+
+
+class DeletedFile(_DeletedFileAlways, total=False):
+    """A file that is gone."""
+
+
+class _FileListAlways(t.TypedDict):
+    entry: FileEntry
+    entries: t.List[FileEntry]
+
+
+class FileList(_FileListAlways, total=False):
+    """A page of what is in a folder."""
+
+    next: str
+
+
+class _FileEntryAlways(t.TypedDict):
+    path: str
+    type: str
+    bytes: int
+    mode: str
+    modified_at: str
+
+
+class FileEntry(_FileEntryAlways, total=False):
+    """A file or folder of a workspace."""
+
+    target: str
+
+
+class _FolderMadeAlways(t.TypedDict):
+    path: str
+    created: bool
+
+
+class FolderMade(_FolderMadeAlways, total=False):
+    """A folder that is there now."""
+
+
+class _UnpackedAlways(t.TypedDict):
+    path: str
+    files: int
+    folders: int
+    bytes: int
+
+
+class Unpacked(_UnpackedAlways, total=False):
+    """An archive that was unpacked."""
+
+
+class _FilesWatchedAlways(t.TypedDict):
+    events: int
+
+
+class FilesWatched(_FilesWatchedAlways, total=False):
+    """The folder, or the session, is gone."""
+
+
+class _FileNewsAlways(t.TypedDict):
+    changes: t.List[FileChange]
+
+
+class FileNews(_FileNewsAlways, total=False):
+    """What changed since the last event."""
+
+    left_out: int
+    too_many: bool
+
+
+class _FileChangeAlways(t.TypedDict):
+    change: str
+    path: str
+    type: str
+
+
+class FileChange(_FileChangeAlways, total=False):
+    """One change of a file."""
+
+    bytes: int
+
+
+class Declarations(t.TypedDict, total=False):
+    """What the code of a session declared."""
+
+    imports: t.List[str]
+    definitions: t.List[Definition]
+    lost: t.List[Lost]
+    saved: bool
+    more: bool
+    as_of: int
+    busy: bool
+
+
+class _DefinitionAlways(t.TypedDict):
+    name: str
+
+
+class Definition(_DefinitionAlways, total=False):
+    """Something that code defined."""
+
+    kind: str
+    code: str
+
+
+class _CompletenessAlways(t.TypedDict):
+    status: str
+
+
+class Completeness(_CompletenessAlways, total=False):
+    """Whether a text is whole."""
+
+    goes_on: bool
+    indent: int
+
+
+class _CompletionsAlways(t.TypedDict):
+    start: int
+    end: int
+    matches: t.List[Match]
+
+
+class Completions(_CompletionsAlways, total=False):
+    """How a text could go on."""
+
+    more: bool
+    partial: bool
+
+
+class _MatchAlways(t.TypedDict):
+    text: str
+    kind: str
+
+
+class Match(_MatchAlways, total=False):
+    """A way to go on."""
+
+
+class _MeaningAlways(t.TypedDict):
+    found: bool
+
+
+class Meaning(_MeaningAlways, total=False):
+    """What stands at a place of a text."""
+
+    name: str
+    type: str
+    text: str
+    len: int
+    bytes: int
+    shape: t.List[int]
+    signature: str
+    doc: str
+    file: str
+    line: int
+    source: str
+    partial: bool
+
+
+class _ReferenceAlways(t.TypedDict):
+    uri: str
+    format: str
+    url: str
+
+
+class Reference(_ReferenceAlways, total=False):
+    """What a reference stands for."""
+
+    width: int
+    height: int
+    bytes: int
+    data: str
+
+
+class _CheckpointListAlways(t.TypedDict):
+    checkpoints: t.List[Checkpoint]
+    current: int
+    count: int
+
+
+class CheckpointList(_CheckpointListAlways, total=False):
+    """A session's checkpoints."""
+
+    cells_since: int
+
+
+class _CheckpointAlways(t.TypedDict):
+    id: int
+    parent: int
+
+
+class Checkpoint(_CheckpointAlways, total=False):
+    """A point that a session can go back to."""
+
+    cell: int
+    cells: t.List[int]
+    at: str
+    memory_bytes: int
+    files: str
+    files_reason: str
+    restore: str
+    reason: str
+    saved: bool
+    threads: int
+
+
+class _RestoredAlways(t.TypedDict):
+    session_id: str
+
+
+_RestoredOddWords = t.TypedDict("_RestoredOddWords", {"from": "int"}, total=False)
+
+
+class Restored(_RestoredAlways, _RestoredOddWords, total=False):
+    """Where a session was taken to, and what that undid."""
+
+    to: int
+    restored_from: str
+    cells: t.List[int]
+    more_cells: int
+    files: str
+    files_changed: int
+    files_reason: str
+    files_lost: t.List[str]
+    names: Names
+    ended_processes: int
+    not_undone: t.List[NotUndone]
+
+
+class _RanCellsAlways(t.TypedDict):
+    cells: t.List[RanCell]
+    count: int
+
+
+class RanCells(_RanCellsAlways, total=False):
+    """Cells that a session ran."""
+
+
+class _RanCellAlways(t.TypedDict):
+    cell_id: str
+    number: int
+    code: str
+    status: str
+
+
+class RanCell(_RanCellAlways, total=False):
+    """A cell that a session ran."""
+
+    executed_at: str
+    duration_ms: float
+
+
+class _BranchesAlways(t.TypedDict):
+    at: int
+    sessions: t.List[Session]
+    count: int
+
+
+class Branches(_BranchesAlways, total=False):
+    """Copies of a session."""
+
+    trouble: str
+
+
+class _SessionAlways(t.TypedDict):
+    session_id: str
+    state: str
+    runtime: str
+
+
+class Session(_SessionAlways, total=False):
+    """A session."""
+
+    name: str
+    labels: t.Dict[str, str]
+    profile: str
+    agent: str
+    binding: str
+    joined: str
+    used_at: str
+    spawned_at: str
+    exec_count: int
+    queued: int
+    memory_bytes: int
+    cpu_ms: int
+    exit_code: int
+    cwd: str
+    output_len: int
+    limits: Limits
+    debug: bool
+    idle_timeout_secs: int
+    max_age_secs: int
+    checkpoints: str
+    checkpoint: int
+    timeout_ms: int
+    budget: int
+    images: str
+    isolation: str
+    durable: str
+    saved_through: int
+    all_saved: bool
+    not_saved: str
+    plan: Plan
+    reason: str
+
+
+class _LimitsAlways(t.TypedDict):
+    memory_mb: int
+    cpu_percent: int
+    pids: int
+    disk_mb: int
+    checkpoint_mb: int
+    cpu_seconds: int
+
+
+class Limits(_LimitsAlways, total=False):
+    """What a session may use."""
+
+
+class _PlanAlways(t.TypedDict):
+    entered_at: str
+
+
+class Plan(_PlanAlways, total=False):
+    """Plan mode."""
+
+    reason: str
+
+
+class _TryEndAlways(t.TypedDict):
+    session_id: str
+    try_id: int
+    outcome: str
+
+
+_TryEndOddWords = t.TypedDict("_TryEndOddWords", {"from": "int"}, total=False)
+
+
+class TryEnd(_TryEndAlways, _TryEndOddWords, total=False):
+    """How a try ended."""
+
+    to: int
+    restored_from: str
+    cells: t.List[int]
+    more_cells: int
+    files: str
+    files_changed: int
+    files_reason: str
+    files_lost: t.List[str]
+    names: Names
+    ended_processes: int
+    not_undone: t.List[NotUndone]
+
+
+class _SessionListAlways(t.TypedDict):
+    sessions: t.List[Session]
+    count: int
+    total: int
+
+
+class SessionList(_SessionListAlways, total=False):
+    """A list of sessions."""
+
+    next: str
+
+
+class _SuspendedAlways(t.TypedDict):
+    session_id: str
+    state: str
+
+
+class Suspended(_SuspendedAlways, total=False):
+    """A session that was suspended."""
+
+    saved_through: int
+    lost: t.List[Lost]
+    files_not_saved: str
+
+
+class _AwakeAlways(t.TypedDict):
+    session_id: str
+    state: str
+
+
+class Awake(_AwakeAlways, total=False):
+    """A session that was resumed."""
+
+    resumed: Resumed
+
+
+class _KilledAlways(t.TypedDict):
+    session_id: str
+    killed: bool
+
+
+class Killed(_KilledAlways, total=False):
+    """A session that was ended."""
+
+    notebook: str
+
+
+class _CellChangeAlways(t.TypedDict):
+    notebook_id: str
+    cell_count: int
+
+
+class CellChange(_CellChangeAlways, total=False):
+    """A change of a notebook."""
+
+    cell: Cell
+    deleted_cell_id: str
+
+
+class _CellAlways(t.TypedDict):
+    cell_id: str
+    index: int
+    kind: str
+    status: str
+
+
+class Cell(_CellAlways, total=False):
+    """A cell of a notebook."""
+
+    number: int
+    code: str
+    undone: bool
+    execution_count: int
+    created_at: str
+    executed_at: str
+    duration_ms: float
+    revision: int
+    outputs: t.List[Output]
+    metadata: t.Dict[str, t.Any]
+
+
+class _CellListAlways(t.TypedDict):
+    notebook_id: str
+    cells: t.List[Cell]
+    offset: int
+    count: int
+
+
+class CellList(_CellListAlways, total=False):
+    """The cells of a notebook."""
+
+
+class _NotebookRunAlways(t.TypedDict):
+    notebook_id: str
+    cells: t.List[Ran]
+    ran: int
+
+
+class NotebookRun(_NotebookRunAlways, total=False):
+    """Cells of a notebook that were run."""
+
+    failed_cell_id: str
+
+
+class _RanAlways(t.TypedDict):
+    cell_id: str
+    index: int
+    status: str
+
+
+class Ran(_RanAlways, total=False):
+    """A cell that was run."""
+
+    number: int
+    last_status: int
+    exit_code: int
+
+
+class _WatchedAlways(t.TypedDict):
+    notebook_id: str
+    events: int
+
+
+class Watched(_WatchedAlways, total=False):
+    """The end of a stream of events."""
+
+
+class _WatchingAlways(t.TypedDict):
+    notebook_id: str
+
+
+class Watching(_WatchingAlways, total=False):
+    """The beginning of a stream."""
+
+
+class _CellEventAlways(t.TypedDict):
+    seq: int
+    cell: Cell
+
+
+class CellEvent(_CellEventAlways, total=False):
+    """A cell that is new or has changed."""
+
+
+class _IdEventAlways(t.TypedDict):
+    seq: int
+
+
+class IdEvent(_IdEventAlways, total=False):
+    """Something happened to a cell."""
+
+    cell_id: str
+    number: int
+    index: int
+    wait: bool
+
+
+class _NotebookOutputAlways(t.TypedDict):
+    seq: int
+    cell_id: str
+
+
+class NotebookOutput(_NotebookOutputAlways, total=False):
+    """A cell showed something."""
+
+    number: int
+    stream: str
+    text: str
+    output: Output
+    value: bool
+    update: bool
+
+
+class _CellsClearedAlways(t.TypedDict):
+    seq: int
+
+
+class CellsCleared(_CellsClearedAlways, total=False):
+    """Something was removed."""
+
+    what: str
+
+
+class _CellsUndoneAlways(t.TypedDict):
+    seq: int
+    after: int
+    redone: t.List[int]
+
+
+class CellsUndone(_CellsUndoneAlways, total=False):
+    """What cells did was taken back."""
+
+
+class _NotebookChangedAlways(t.TypedDict):
+    seq: int
+
+
+class NotebookChanged(_NotebookChangedAlways, total=False):
+    """A notebook was described anew."""
+
+    title: str
+    metadata: t.Dict[str, t.Any]
+
+
+class _LaggedAlways(t.TypedDict):
+    dropped: int
+
+
+class Lagged(_LaggedAlways, total=False):
+    """Events that the client was too slow for."""
+
+
+class _NotebookDeletedAlways(t.TypedDict):
+    seq: int
+
+
+class NotebookDeleted(_NotebookDeletedAlways, total=False):
+    """The notebook is gone."""
+
+
+class _ResetAlways(t.TypedDict):
+    notebook_id: str
+    reset: bool
+
+
+class Reset(_ResetAlways, total=False):
+    """A notebook that was reset."""
+
+    ended_processes: int
+
+
+class _NotebookAlways(t.TypedDict):
+    notebook_id: str
+
+
+class Notebook(_NotebookAlways, total=False):
+    """A notebook."""
+
+    title: str
+    user: str
+    runtime: str
+    state: str
+    cell_count: int
+    execution_count: int
+    created_at: str
+    updated_at: str
+    metadata: t.Dict[str, t.Any]
+    cells: t.List[Cell]
+    offset: int
+    count: int
+    renamed_ids: int
+
+
+class _NotebookListAlways(t.TypedDict):
+    notebooks: t.List[Notebook]
+    count: int
+
+
+class NotebookList(_NotebookListAlways, total=False):
+    """Notebooks."""
+
+
+class _DeletedNotebookAlways(t.TypedDict):
+    notebook_id: str
+    deleted: bool
+
+
+class DeletedNotebook(_DeletedNotebookAlways, total=False):
+    """A notebook that is gone."""
+
+
+class _HealthAlways(t.TypedDict):
+    status: str
+    version: str
+
+
+class Health(_HealthAlways, total=False):
+    """Whether the daemon is ready."""
+
+    sessions: int
+    pooled: int
+
+
+class _HealthDetailedAlways(t.TypedDict):
+    status: str
+    version: str
+    check: Check
+    sandbox: Sandbox
+
+
+class HealthDetailed(_HealthDetailedAlways, total=False):
+    """Whether code can be run, tried out."""
+
+    sessions: int
+    pooled: int
+    copying: int
+    to_copy: int
+    heap_bytes: int
+    store: Store
+
+
+class _CheckAlways(t.TypedDict):
+    ok: bool
+
+
+class Check(_CheckAlways, total=False):
+    """A line of code that was run."""
+
+    timeout_secs: int
+    execution_time_ms: float
+    error: str
+
+
+class _SandboxAlways(t.TypedDict):
+    repl_enabled: bool
+    default_profile: str
+    profiles: t.List[Profile]
+
+
+class Sandbox(_SandboxAlways, total=False):
+    """What is ready to run code."""
+
+    warmup_timeout_secs: int
+    size: int
+    ready: int
+    hits: int
+    misses: int
+
+
+class _ProfileAlways(t.TypedDict):
+    profile: str
+    runtime: str
+    state: str
+
+
+class Profile(_ProfileAlways, total=False):
+    """A profile."""
+
+    size: int
+    ready: int
+    hits: int
+    misses: int
+    warmup_ms: int
+    python_version: str
+    preloaded_modules: t.Any
+    skipped_modules: t.Any
+    import_ms: t.Any
+    failure: str
+    missing: str
+
+
+class _StoreAlways(t.TypedDict):
+    ok: bool
+
+
+class Store(_StoreAlways, total=False):
+    """How writing to disk goes."""
+
+    error: str
+    queued: int
+    groups_written: int
+    database_bytes: int
+    journal_bytes: int
+
+
+class _IndexAlways(t.TypedDict):
+    name: str
+    version: str
+    about: str
+    openapi: str
+    operations: t.List[IndexEntry]
+
+
+class Index(_IndexAlways, total=False):
+    """What there is, in short."""
+
+
+class _IndexEntryAlways(t.TypedDict):
+    name: str
+    method: str
+    path: str
+    doc: str
+
+
+class IndexEntry(_IndexEntryAlways, total=False):
+    """An operation, in short."""
+
+
+class _OpenapiAlways(t.TypedDict):
+    openapi: str
+    info: t.Dict[str, t.Any]
+    servers: t.Any
+    security: t.Any
+    paths: t.Dict[str, t.Any]
+    components: t.Dict[str, t.Any]
+
+
+class Openapi(_OpenapiAlways, total=False):
+    """A description of the API as OpenAPI has it."""
+
+
+class _OperationListAlways(t.TypedDict):
+    operations: t.List[Operation]
+    shapes: t.List[Shape]
+    count: int
+
+
+class OperationList(_OperationListAlways, total=False):
+    """All operations."""
+
+
+class _OperationAlways(t.TypedDict):
+    name: str
+    method: str
+    path: str
+    subject: str
+    doc: str
+    flags: t.List[str]
+    params: t.List[Parameter]
+    statuses: t.List[int]
+    errors: t.List[str]
+    example: t.Dict[str, t.Any]
+
+
+class Operation(_OperationAlways, total=False):
+    """An operation."""
+
+    result: str
+    other_result: str
+    sends: str
+    events: t.List[Event]
+    verb: Verb
+
+
+_ParameterAlwaysWords = t.TypedDict("_ParameterAlwaysWords", {"in": "str"}, total=True)
+
+
+class _ParameterAlways(t.TypedDict):
+    name: str
+    type: str
+    required: bool
+    doc: str
+
+
+class Parameter(_ParameterAlwaysWords, _ParameterAlways, total=False):
+    """A parameter of an operation."""
+
+    nullable: bool
+    means: str
+    min: int
+    max: int
+    choices: t.List[str]
+    members: t.Any
+
+
+class _EventAlways(t.TypedDict):
+    name: str
+    shape: str
+    doc: str
+
+
+class Event(_EventAlways, total=False):
+    """An event of a stream."""
+
+
+class _VerbAlways(t.TypedDict):
+    words: str
+
+
+class Verb(_VerbAlways, total=False):
+    """A verb of the command line."""
+
+    takes: t.List[str]
+
+
+class _ShapeAlways(t.TypedDict):
+    name: str
+    doc: str
+    members: t.List[Member]
+
+
+class Shape(_ShapeAlways, total=False):
+    """An object of an answer."""
+
+
+class _MemberAlways(t.TypedDict):
+    name: str
+    type: str
+    doc: str
+
+
+class Member(_MemberAlways, total=False):
+    """A member of an answer."""
+
+    always: bool
+    nullable: bool
+    shape: str
+    choices: t.List[str]
+
+
+class _AgentListAlways(t.TypedDict):
+    agents: t.List[Agent]
+    inbound_bindings: t.List[Binding]
+    count: int
+
+
+class AgentList(_AgentListAlways, total=False):
+    """The agents of the configuration."""
+
+    max_limits: MaxLimits
+
+
+class _AgentAlways(t.TypedDict):
+    agent: str
+    repl: ReplRules
+    sessions: int
+
+
+class Agent(_AgentAlways, total=False):
+    """An agent."""
+
+    plan: Plan
+
+
+class _ReplRulesAlways(t.TypedDict):
+    enabled: bool
+
+
+class ReplRules(_ReplRulesAlways, total=False):
+    """What an agent may do."""
+
+    allowed_runtimes: t.List[str]
+    max_sessions: int
+    timeout_secs: int
+    max_timeout_secs: int
+    max_output_bytes: int
+    max_limits: MaxLimits
+    debug: str
+    budget: int
+    images: str
+    checkpoints: str
+
+
+class MaxLimits(t.TypedDict, total=False):
+    """What a caller may ask for at most; those that are set."""
+
+    memory_mb: int
+    cpu_percent: int
+    pids: int
+    disk_mb: int
+    checkpoint_mb: int
+
+
+class _BindingAlways(t.TypedDict):
+    plugin: str
+
+
+class Binding(_BindingAlways, total=False):
+    """An inbound binding."""
+
+    agent: str
+    repl: ReplRules
+
+
+class _SessionPlanAlways(t.TypedDict):
+    session_id: str
+
+
+class SessionPlan(_SessionPlanAlways, total=False):
+    """Whether a session is in plan mode."""
+
+    plan: Plan
+
+
+class _AgentPlanAlways(t.TypedDict):
+    agent: str
+
+
+class AgentPlan(_AgentPlanAlways, total=False):
+    """Whether an agent is in plan mode."""
+
+    plan: Plan
+
+
+class _StateListAlways(t.TypedDict):
+    states: t.List[State]
+    count: int
+
+
+class StateList(_StateListAlways, total=False):
+    """States that are kept under a name."""
+
+
+class _StateAlways(t.TypedDict):
+    name: str
+
+
+class State(_StateAlways, total=False):
+    """Variables that are kept under a name."""
+
+    agent: str
+    bytes: int
+    saved_at: str
+    expires_at: str
+    state: str
+
+
+class _DeletedStateAlways(t.TypedDict):
+    name: str
+    deleted: bool
+
+
+class DeletedState(_DeletedStateAlways, total=False):
+    """A state that is gone."""
+
+
+class ReplAnswer(t.TypedDict, total=False):
+    """An answer of the repl tool: each action has its own members."""
+
+    session_id: str
+    runtime: str
+    message: str
+    stdout: str
+    stderr: str
+    timed_out: bool
+    exit_code: t.Optional[int]
+    images: t.List[Output]
+    last_status: int
+    advice: str
+    command_status: int
+    rolled_back_to: int
+    rolled_back_cells: t.List[int]
+    restored_from: str
+    not_undone: t.List[NotUndone]
+    lost: t.List[Lost]
+    files_lost: t.List[str]
+    resumed: Resumed
+    late: t.List[Late]
+    sessions: t.List[Listed]
+    count: int
+
+
+class _ListedAlways(t.TypedDict):
+    session_id: str
+    runtime: str
+
+
+class Listed(_ListedAlways, total=False):
+    """A session, as the repl tool lists it."""
+
+    cwd: t.Optional[str]
+    spawned_at: str
+    output_len: int
+    exit_code: t.Optional[int]

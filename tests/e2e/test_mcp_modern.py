@@ -1,0 +1,279 @@
+"""The Model Context Protocol of 2026-07-28 at /mcp: each request stands for itself. What a client
+can do is said in its `_meta`, what it wants is repeated in headers, and what needs more than one
+answer is a stream, a question, or a task."""
+
+import json
+
+import pytest
+
+from harness import host, mcp
+
+pytestmark = pytest.mark.one_mode
+
+
+@pytest.fixture
+def client(daemon):
+    return mcp.Modern(daemon)
+
+
+@pytest.fixture
+def name(daemon):
+    """The name of a session that ends with the test."""
+    yield "mcp-modern"
+    for session in daemon.client.call("GET", "/v1/sessions").sessions:
+        if session.get("name", "").startswith("mcp-modern"):
+            daemon.client.request("DELETE", f"/v1/sessions/{session['session_id']}")
+
+
+@pytest.mark.smoke
+def test_a_server_tells_what_it_offers(client):
+    offer = client.request("server/discover")
+    assert offer["resultType"] == "complete"
+    assert offer["supportedVersions"][:2] == [mcp.MODERN, mcp.LEGACY]
+    assert set(offer["capabilities"]) == {"tools", "resources", "prompts", "completions",
+                                          "logging", "extensions"}
+    assert offer["_meta"][mcp.META + "serverInfo"]["name"] == "cella"
+    assert offer["ttlMs"] > 0 and offer["cacheScope"] == "private"
+
+
+@pytest.mark.smoke
+def test_code_runs_in_a_session_that_stays(client, name):
+    first = client.call("run", {"code": "x = 20", "session": name})
+    assert mcp.text_of(first) == f"[new session {name}]"
+    assert mcp.text_of(client.call("run", {"code": "x + 1", "session": name})) == "21"
+
+
+def test_code_that_fails_is_an_answer(client, name):
+    result = client.call("run", {"code": "1/0", "session": name})
+    assert result["isError"] and "ZeroDivisionError" in mcp.text_of(result)
+
+
+def test_wrong_arguments_are_told_to_the_model(client):
+    result = client.call("run", {"kode": "1"})
+    assert result["isError"] and "kode" in mcp.text_of(result)
+
+
+def test_sets_of_tools_are_chosen_in_the_path(daemon):
+    tools = {sets: [tool["name"] for tool in mcp.Modern(daemon, path=f"/mcp?tools={sets}")
+                    .request("tools/list")["tools"]] for sets in ("core", "repl", "repl,core")}
+    assert tools["core"] == ["run", "wait", "back", "look", "file"]
+    assert len(tools["repl"]) == 1
+    assert sorted(tools["repl,core"]) == sorted(tools["core"] + tools["repl"])
+    with pytest.raises(mcp.Refused, match="no set of tools"):
+        mcp.Modern(daemon, path="/mcp?tools=all").request("tools/list")
+
+
+def test_the_configuration_says_which_tools_others_get(launch):
+    daemon = launch(config="default_profile: min\nmcp_tools: repl\n")
+    assert len(mcp.Modern(daemon).request("tools/list")["tools"]) == 1
+    assert len(mcp.Modern(daemon, path="/mcp?tools=core").request("tools/list")["tools"]) == 5
+
+
+def test_a_tool_of_another_set_is_unknown(client):
+    with pytest.raises(mcp.Refused) as refusal:
+        client.call("export_ipynb")
+    assert refusal.value.code == -32602
+
+
+def test_a_long_cell_tells_its_progress(client, name):
+    message, headers = mcp.modern("tools/call", {"name": "run", "arguments": {
+        "code": "import time\nfor i in range(3): print('step', i, flush=True); time.sleep(0.15)",
+        "session": name}}, progressToken="p")
+    answer = client.send(message, headers)
+    assert answer.headers.get_content_type() == "text/event-stream"
+    assert answer.headers["X-Accel-Buffering"] == "no"
+    *progress, last = answer.messages
+    assert {m["method"] for m in progress} == {"notifications/progress"}
+    assert all(m["params"]["progressToken"] == "p" for m in progress)
+    values = [m["params"]["progress"] for m in progress]
+    assert values == sorted(set(values))
+    assert progress[0]["params"]["message"] == "step 0"
+    assert "step 0\nstep 1\nstep 2" in mcp.text_of(last["result"])
+
+
+def test_a_client_that_goes_away_interrupts_its_cell(client, name):
+    client.call("run", {"code": "n = 0", "session": name})
+    message, headers = mcp.modern("tools/call", {"name": "run", "arguments": {
+        "code": "import time\nprint('begun', flush=True)\ntry:\n    time.sleep(600)\n"
+                "except KeyboardInterrupt:\n    n = 1", "session": name}}, progressToken=1)
+    connection, response = client.open(message, headers)
+    next(mcp.events(response))  # it runs
+    response.close()
+    connection.close()
+    assert mcp.text_of(client.call("run", {"code": "n", "session": name})) == "1"
+
+
+def test_input_is_asked_of_the_client_in_a_second_request(daemon, name):
+    client = mcp.Modern(daemon, {"elicitation": {}})
+    arguments = {"code": "print('hi'); who = input('Name? '); who.upper()", "session": name}
+    asked = client.call("run", arguments)
+    assert asked["resultType"] == "input_required"
+    question = asked["inputRequests"]["line"]
+    assert question["method"] == "elicitation/create"
+    assert question["params"]["message"] == "Name? "
+    answered = client.call("run", arguments, requestState=asked["requestState"], inputResponses={
+        "line": {"action": "accept", "content": {"line": "Ada"}}})
+    assert answered["resultType"] == "complete"
+    assert [item["text"] for item in answered["content"]] == [
+        f"hi\nName? \n[new session {name}]", "'ADA'"]
+
+
+def test_a_question_that_is_declined_ends_the_cell(daemon, name):
+    client = mcp.Modern(daemon, {"elicitation": {}})
+    arguments = {"code": "input('Name? ')", "session": name}
+    asked = client.call("run", arguments)
+    answered = client.call("run", arguments, requestState=asked["requestState"],
+                           inputResponses={"line": {"action": "decline"}})
+    assert answered["isError"] and "KeyboardInterrupt" in mcp.text_of(answered)
+
+
+def test_state_is_good_for_one_request_and_once(daemon, name):
+    client = mcp.Modern(daemon, {"elicitation": {}})
+    arguments = {"code": "a = input('A? '); b = input('B? '); a + b", "session": name}
+    state = client.call("run", arguments)["requestState"]
+    answers = {"line": {"action": "accept", "content": {"line": "1"}}}
+
+    def give(state, arguments=arguments):
+        return client.call("run", arguments, requestState=state, inputResponses=answers)
+
+    flipped = state[:-4] + ("A" if state[-4] != "A" else "B") + state[-3:]
+    for forged in (state + "x", flipped, "e30=.AAAA", ""):
+        with pytest.raises(mcp.Refused, match="requestState"):
+            give(forged)
+    with pytest.raises(mcp.Refused, match="requestState"):
+        give(state, {**arguments, "code": "another"})
+    second = give(state)
+    assert second["inputRequests"]["line"]["params"]["message"] == "B? "
+    with pytest.raises(mcp.Refused, match="used already"):
+        give(state)
+    assert "11" in mcp.text_of(give(second["requestState"]))
+
+
+def test_without_elicitation_the_answer_says_how_to_go_on(client, name):
+    waiting = client.call("run", {"code": "input('Name? ')", "session": name})
+    assert "resultType" in waiting and "pending" not in waiting
+    assert "wait" in mcp.text_of(waiting)
+    assert "Ada" in mcp.text_of(client.call("wait", {"session": name, "input": "Ada"}))
+
+
+def await_task(client, task_id, *wanted):
+    def look():
+        task = client.request("tasks/get", {"taskId": task_id})
+        return task if task["status"] in wanted else None
+    return host.eventually(look, f"a task that is {wanted}")
+
+
+def test_a_long_cell_becomes_a_task(daemon, name):
+    client = mcp.Modern(daemon, {**mcp.TASKS, "elicitation": {}})
+    quick = client.call("run", {"code": "1+1", "session": name})
+    assert quick["resultType"] == "complete"
+    code = "import time; time.sleep(1.2); v = input('v? '); time.sleep(0.1); v * 2"
+    task = client.call("run", {"code": code, "session": name})
+    assert (task["resultType"], task["status"]) == ("task", "working")
+    asking = await_task(client, task["taskId"], "input_required")
+    assert asking["inputRequests"]["line"]["params"]["message"] == "v? "
+    client.request("tasks/update", {"taskId": task["taskId"], "inputResponses": {
+        "line": {"action": "accept", "content": {"line": "ab"}}}})
+    done = await_task(client, task["taskId"], "completed")
+    assert "abab" in mcp.text_of(done["result"])
+
+
+def test_a_task_that_is_cancelled_interrupts_its_cell(daemon, name):
+    client = mcp.Modern(daemon, mcp.TASKS)
+    client.call("run", {"code": "n = 0", "session": name})
+    code = "import time\ntry: time.sleep(600)\nexcept KeyboardInterrupt: n = 1"
+    task = client.call("run", {"session": name, "code": code})
+    assert set(client.request("tasks/cancel", {"taskId": task["taskId"]})) == {"resultType",
+                                                                              "_meta"}
+    assert await_task(client, task["taskId"], "cancelled")
+    assert mcp.text_of(client.call("run", {"code": "n", "session": name})) == "1"
+
+
+def test_tasks_are_for_clients_that_know_them(client, daemon):
+    answer = client.ask("tasks/get", {"taskId": "x"})
+    assert answer.status == 400
+    error = answer.messages[0]["error"]
+    assert error["code"] == -32021
+    assert error["data"]["requiredCapabilities"] == mcp.TASKS
+    with pytest.raises(mcp.Refused) as refusal:
+        mcp.Modern(daemon, mcp.TASKS).request("tasks/get", {"taskId": "x"})
+    assert refusal.value.code == -32602
+
+
+def test_notebooks_images_and_files_are_resources(client, name, daemon):
+    client.call("run", {"code": "open('data.bin', 'wb').write(bytes(range(256)))\n"
+                                "open('note.txt', 'w').write('ä')\n6*7", "session": name})
+    (session,) = [s["session_id"] for s in daemon.client.call("GET", "/v1/sessions").sessions
+                  if s.get("name") == name]
+
+    def read(uri):
+        (content,) = client.request("resources/read", {"uri": uri})["contents"]
+        assert content["uri"] == uri
+        return content
+
+    listed = {r["uri"]: r["name"] for r in client.request("resources/list")["resources"]}
+    assert listed[f"notebook://{session}"] == name
+    transcript = read(f"notebook://{session}")
+    assert transcript["mimeType"] == "text/markdown" and "6*7" in transcript["text"]
+    assert "6*7" in read(f"notebook://{name}/cell/0")["text"]
+    assert read(f"workspace://{name}/note.txt")["text"] == "ä"
+    assert read(f"workspace://{name}/data.bin")["blob"].startswith("AAECAwQF")
+    for uri in (f"workspace://{name}/none", f"notebook://{name}/cell/99", "notebook://none",
+                f"notebook://{name}/cell/0/image/0", "other://x", "notebook://", ""):
+        with pytest.raises(mcp.Refused) as refusal:
+            read(uri)
+        assert (refusal.value.code, refusal.value.data) == (-32602, {"uri": uri})
+
+
+def test_a_listener_is_told_of_changes(client, name):
+    client.call("run", {"code": "1", "session": name})
+    uri = f"notebook://{name}"
+    connection, messages = client.listen(resourceSubscriptions=[uri], toolsListChanged=True)
+    acknowledged = next(messages)
+    assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+    assert acknowledged["params"]["notifications"] == {"resourceSubscriptions": [uri]}
+    client.call("run", {"code": "2", "session": name})
+    changed = next(messages)
+    assert changed["method"] == "notifications/resources/updated"
+    assert changed["params"]["uri"] == uri
+    assert changed["params"]["_meta"] == {mcp.META + "subscriptionId": 1}
+    connection.close()
+
+
+def test_prompts_teach_how_to_work(client):
+    prompts = {p["name"]: p for p in client.request("prompts/list")["prompts"]}
+    assert set(prompts) == {"explore_data", "recover_cell", "compare_branches"}
+    got = client.request("prompts/get", {"name": "explore_data", "arguments": {"source": "a.csv"}})
+    assert "Explore a.csv in one live session." in got["messages"][0]["content"]["text"]
+    with pytest.raises(mcp.Refused, match="source"):
+        client.request("prompts/get", {"name": "explore_data"})
+
+
+def test_names_of_sessions_are_completed(client, name):
+    client.call("run", {"code": "1", "session": name})
+    completed = client.request("completion/complete", {
+        "ref": {"type": "ref/resource", "uri": "notebook://{session}"},
+        "argument": {"name": "session", "value": "mcp-mod"}})["completion"]
+    assert completed == {"values": [name], "total": 1, "hasMore": False}
+
+
+def test_messages_come_only_if_a_level_is_asked_for(client, name):
+    def kinds(**meta):
+        message, headers = mcp.modern("tools/call", {"name": "run", "arguments": {
+            "code": "1", "session": name}}, **meta)
+        return [m.get("method") for m in client.send(message, headers).messages]
+
+    assert kinds() == [None]
+    assert kinds(**{mcp.META + "logLevel": "info"}) == ["notifications/message", None]
+    assert kinds(**{mcp.META + "logLevel": "error"}) == [None]
+
+
+def test_plan_mode_is_a_refusal_that_agents_know(client, name, daemon):
+    client.call("run", {"code": "x = 1", "session": name})
+    daemon.client.call("PUT", f"/v1/sessions/{name}/plan", {"reason": "think"})
+    result = client.call("run", {"code": "x = 2", "session": name})
+    refusal = json.loads(mcp.text_of(result))
+    assert result["isError"]
+    assert set(refusal) == {"tool_name", "tool_kind", "hint", "entered_at", "entered_reason"}
+    assert refusal["tool_name"] == "run" and refusal["entered_reason"] == "think"
+    assert "x" in mcp.text_of(client.call("look", {"session": name}))
