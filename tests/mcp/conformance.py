@@ -13,6 +13,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
+from peers import SERVER, install_peers
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PAGE = SOURCE / "docs/CONFORMANCE.md"
 REVISIONS = ("2025-11-25", "2026-07-28")
@@ -81,13 +83,9 @@ def version_of(modules):
 def main():
     sys.path.insert(0, str(SOURCE / "tests"))
     from harness.daemon import Daemon, find_binary
-    from mcp.conftest import CONFIG, Peers
-    done = subprocess.run([SOURCE / "packaging/mcp_peers.sh"], text=True, check=True,
-                          stdout=subprocess.PIPE)
-    peers = Peers(done.stdout.strip())
+    peers = install_peers()
     with tempfile.TemporaryDirectory(prefix="cella-mcp-") as folder:
-        daemon = Daemon(find_binary(), os.path.join(folder, "data"), config=CONFIG,
-                        args=["--mcp-fixtures", "--no-auth"])
+        daemon = Daemon(find_binary(), os.path.join(folder, "data"), **SERVER)
         try:
             runs = run(peers.node, peers.suite, daemon.url)
         finally:

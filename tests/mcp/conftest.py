@@ -2,44 +2,26 @@
 (packaging/mcp_peers.sh); where they cannot be, the tests fail."""
 
 import pathlib
-import subprocess
+import sys
 
 import pytest
 
-from harness.daemon import Daemon
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-# Nobody here thinks between cells, so that each is told to leave a checkpoint.
-CONFIG = ("agents: [{id: default, repl: {enabled: true, checkpoints: every, max_sessions: 100,"
-          " max_timeout_secs: 600}}]\n")
-
-
-class Peers:
-    """Where the clients are, and how they are run."""
-
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.modules = self.folder / "node_modules"
-        self.node = self.modules / ".bin/node"
-        self.python = self.folder / "python/bin/python3"
-        self.suite = self.modules / "@modelcontextprotocol/conformance/dist/index.js"
-        self.inspector = (self.modules /
-                          "@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+from harness.daemon import Daemon  # noqa: E402
+from peers import SERVER, NotInstalled, install_peers  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def peers():
-    done = subprocess.run([SOURCE / "packaging/mcp_peers.sh"], text=True, capture_output=True)
-    if done.returncode != 0:
-        pytest.fail(done.stderr, pytrace=False)
-    return Peers(done.stdout.strip())
+    try:
+        return install_peers()
+    except NotInstalled as reason:
+        pytest.fail(str(reason), pytrace=False)
 
 
 @pytest.fixture(scope="session")
 def server(cella, tmp_path_factory):
-    """A daemon with what the conformance suite wants of a server, without a key: the suite cannot
-    send one."""
-    daemon = Daemon(cella, tmp_path_factory.mktemp("mcp") / "data", config=CONFIG,
-                    args=["--mcp-fixtures", "--no-auth"])
+    daemon = Daemon(cella, tmp_path_factory.mktemp("mcp") / "data", **SERVER)
     yield daemon
     daemon.stop()

@@ -17,7 +17,15 @@ SCORED = {
         server-initialize logging-set-level ping tools-call-with-logging tools-call-sampling
         tools-call-elicitation elicitation-sep1034-defaults elicitation-sep1330-enums
         resources-subscribe resources-unsubscribe""",
-    "2026-07-28": BOTH + "MODERN",
+    "2026-07-28": BOTH + """
+        server-stateless sep-2164-resource-not-found caching input-required-result-basic-elicitation
+        input-required-result-basic-sampling input-required-result-basic-list-roots
+        input-required-result-request-state input-required-result-multiple-input-requests
+        input-required-result-multi-round input-required-result-missing-input-response
+        input-required-result-non-tool-request input-required-result-result-type
+        input-required-result-unsupported-methods input-required-result-tampered-state
+        input-required-result-capability-check input-required-result-ignore-extra-params
+        input-required-result-validate-input""",
 }
 SCORED = {revision: names.split() for revision, names in SCORED.items()}
 
