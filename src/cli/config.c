@@ -5,6 +5,7 @@
 #include "cli/args.h"
 #include "cli/terminal.h"
 #include "ops/ops.h"
+#include "policy/oauth.h"
 #include "runtime/interpreter.h"
 #include "session/spec.h"
 #include "wire/json.h"
@@ -24,6 +25,15 @@ static int check_interpreters(const struct config *c, struct err *e)
 static bool is_program(const char *path)
 {
     return access(path, X_OK) == 0;
+}
+
+static int check_keys(const struct config *c, struct err *e)
+{
+    struct oauth *oauth;
+    if (oauth_load(c, &oauth, e) < 0)
+        return -1;
+    oauth_free(oauth);
+    return 0;
 }
 
 /* ---- for programs ------------------------------------------------------------------------------
@@ -62,6 +72,38 @@ static void put_people(struct json_out *out, const struct config *c)
     json_put_array_end(out);
 }
 
+static void put_texts(struct json_out *out, const char *name, const char *const *texts)
+{
+    json_put_key(out, name);
+    json_put_array(out);
+    for (; *texts != NULL; texts++)
+        json_put_str(out, *texts);
+    json_put_array_end(out);
+}
+
+static void put_oauth(struct json_out *out, const struct config_oauth *oauth)
+{
+    json_put_key(out, "oauth");
+    json_put_object(out);
+    json_put_member_str(out, "resource", oauth->resource);
+    json_put_member_int(out, "leeway_secs", oauth->leeway_secs);
+    json_put_key(out, "issuers");
+    json_put_array(out);
+    for (size_t i = 0; i < oauth->n_issuers; i++) {
+        const struct config_issuer *issuer = &oauth->issuers[i];
+        json_put_object(out);
+        json_put_member_str(out, "issuer", issuer->issuer);
+        put_texts(out, "audience", issuer->audiences);
+        put_texts(out, "keys", issuer->keys);
+        put_texts(out, "scopes", issuer->scopes);
+        json_put_member_str(out, "agent_claim", issuer->agent_claim);
+        json_put_member_str(out, "agent", issuer->agent);
+        json_put_object_end(out);
+    }
+    json_put_array_end(out);
+    json_put_object_end(out);
+}
+
 static void config_write_json(const struct config *c, struct buf *text)
 {
     struct json_out out = JSON_OUT(text);
@@ -96,6 +138,7 @@ static void config_write_json(const struct config *c, struct buf *text)
     json_put_object_end(&out);
     json_put_member_str(&out, "mcp_tools", c->mcp_tools);
     put_people(&out, c);
+    put_oauth(&out, &c->oauth);
     json_put_object_end(&out);
     buf_append_char(text, '\n');
 }
@@ -197,6 +240,12 @@ static void write_summary(const struct config *c, struct buf *text)
         else
             buf_append_str(text, "as the agent\n");
     }
+    for (size_t i = 0; i < c->oauth.n_issuers; i++) {
+        const struct config_issuer *issuer = &c->oauth.issuers[i];
+        buf_printf(text, "  tokens    of %s for %s, as the agent %s%s\n", issuer->issuer,
+                   issuer->audiences[0], issuer->agent_claim != NULL ? "in the claim " : "",
+                   issuer->agent_claim != NULL ? issuer->agent_claim : issuer->agent);
+    }
 }
 
 /* ---- the verb ----------------------------------------------------------------------------------
@@ -211,7 +260,7 @@ static int config_run(const struct cli_args *args, struct err *e)
     struct config config;
     if (config_load(args->n_words == 2 ? args->words[1] : NULL, &config, e) < 0)
         return -1;
-    int status = check_interpreters(&config, e);
+    int status = check_interpreters(&config, e) < 0 ? -1 : check_keys(&config, e);
     if (status == 0) {
         _buf_ struct buf text = BUF_INIT(4 * MIB);
         if (cli_has(args, "json"))

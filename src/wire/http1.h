@@ -115,7 +115,7 @@ struct http1_response {
     const char *content_type;
     int64_t content_length; /* bytes or one of the above */
     bool is_keep_alive;
-    bool asks_for_key;     /* WWW-Authenticate */
+    const char *challenge; /* WWW-Authenticate; NULL to leave out */
     const char *allow;     /* the methods of this path; NULL to leave out */
     const char *file_name; /* to be saved under this name; NULL if the body is no file */
     const char *tag;       /* in quotes, of a file that may be shown and cached; else NULL */

@@ -62,8 +62,8 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
         buf_append_str(out, "Transfer-Encoding: chunked\r\n");
     if (!response->is_keep_alive)
         buf_append_str(out, "Connection: close\r\n");
-    if (response->asks_for_key)
-        buf_append_str(out, "WWW-Authenticate: Bearer\r\n");
+    if (response->challenge != NULL)
+        buf_printf(out, "WWW-Authenticate: %s\r\n", response->challenge);
     if (response->allow != NULL)
         buf_printf(out, "Allow: %s\r\n", response->allow);
     if (response->more != NULL)
