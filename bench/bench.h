@@ -20,6 +20,8 @@ enum bench_id {
     BENCH_LIVE_TCP,
     BENCH_LIVE_RAW,
     BENCH_LIVE_IPYTHON,
+    BENCH_MCP_HTTP,
+    BENCH_MCP_STDIO,
     BENCH_THINK_UNIX,
     BENCH_THINK_TCP,
     BENCH_THINK_RAW,
@@ -201,6 +203,7 @@ extern const struct bench_section bench_sections[]; /* in the order of running *
 extern const size_t bench_n_sections;
 
 int bench_run_live(struct bench *b, struct err *e);
+int bench_run_mcp(struct bench *b, struct err *e);
 int bench_run_think(struct bench *b, struct err *e);
 int bench_run_agent(struct bench *b, struct err *e);
 int bench_run_spawn(struct bench *b, struct err *e);

@@ -77,6 +77,7 @@
                                 FORK " with as much", false,                                       \
                                 BENCH_UNDO_##ID,      BENCH_NS}
 
+#define MCP_CALL "an MCP tools/call of `1+1`"
 #define CRASH "a crash, to the next result"
 
 const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
@@ -86,6 +87,9 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                         BENCH_LIVE_TCP, BENCH_NS},
     [BENCH_LIVE_IPYTHON] = {"live.ipython", CELL, "IPython kernel", false, BENCH_LIVE_TCP,
                             BENCH_NS},
+    [BENCH_MCP_HTTP] = {"mcp.http", MCP_CALL, "Cella, HTTP", true, BENCH_MCP_HTTP, BENCH_NS},
+    [BENCH_MCP_STDIO] = {"mcp.stdio", MCP_CALL, "Cella, standard input", true, BENCH_MCP_STDIO,
+                         BENCH_NS},
     [BENCH_THINK_UNIX] = {"think.unix", CELL_AFTER_PAUSE, "Cella, UNIX socket", true,
                           BENCH_THINK_UNIX, BENCH_NS},
     [BENCH_THINK_TCP] = {"think.tcp", CELL_AFTER_PAUSE, "Cella, TCP", true, BENCH_THINK_TCP,
@@ -198,6 +202,8 @@ const struct bench_claim bench_claims[] = {
     {"... faster than an IPython kernel", BENCH_LIVE_TCP, BENCH_LIVE_IPYTHON, true, 35},
     {"... with 100 ms of thinking between cells", SAME(BENCH_THINK_TCP), false, 700e3},
     {"... processor time of it, its checkpoint and its save", SAME(BENCH_THINK_CPU), false, 6e6},
+    {"an MCP tools/call over HTTP", SAME(BENCH_MCP_HTTP), false, 300e3},
+    {"... over standard input", SAME(BENCH_MCP_STDIO), false, 300e3},
     {"a new sandboxed session to its first result, pool", SAME(BENCH_SPAWN_POOL), false, 1e6},
     {"... faster than python3 with the same imports", BENCH_SPAWN_POOL, BENCH_SPAWN_PYTHON, true,
      1000},
@@ -284,6 +290,7 @@ const struct bench_section bench_sections[] = {
     {"idle", "an idle daemon", bench_run_idle},
     {"memory", "memory of sessions", bench_run_memory},
     {"live", "cells, back to back", bench_run_live},
+    {"mcp", "tools, back to back", bench_run_mcp},
     {"think", "cells, with pauses", bench_run_think},
     {"agent", "a mixed agent", bench_run_agent},
     {"spawn", "new sessions", bench_run_spawn},

@@ -165,7 +165,7 @@ static const char usage[] =
     "memory\n"
     "and an idle daemon. Prints what is promised, what was measured, and whether it held.\n\n"
     "  --quick                 fewer samples: about a minute instead of 3 to 4\n"
-    "  --only NAME             idle, memory, live, think, agent, spawn, oneshot, past, undo, "
+    "  --only NAME             idle, memory, live, mcp, think, agent, spawn, oneshot, past, undo, "
     "crash,\n"
     "                          churn, load, crowd, node, bash\n"
     "  --baseline FILE         compare each row with FILE: better or worse if it differs by more\n"

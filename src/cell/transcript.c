@@ -17,7 +17,6 @@ enum {
     NOTE_MAX = 4 * 1024,
     CONCLUSION_MAX = 256 * 1024, /* for which there is room whatever came before */
     UTF8_MAX = 4,
-    WHERE_SIZE = 128,
 };
 
 void transcript_init(struct transcript *t, uint64_t exec_id, const char *cell_id,
@@ -586,11 +585,19 @@ bool transcript_takes_picture(struct transcript *t, const json_t *output)
     return true;
 }
 
+void transcript_say_where(const struct transcript *t, char where[TRANSCRIPT_WHERE_SIZE])
+{
+    bool is_named = t->session[0] != '\0';
+    snprintf(where, TRANSCRIPT_WHERE_SIZE, "look(output=%llu%s%s%s)",
+             (unsigned long long)t->exec_id, is_named ? ", session=\"" : "", t->session,
+             is_named ? "\"" : "");
+}
+
 json_t *transcript_fit(const struct transcript *t, json_t *output, size_t room, uint64_t *omitted)
 {
-    char where[WHERE_SIZE];
+    char where[TRANSCRIPT_WHERE_SIZE];
     if (t->has_tools)
-        snprintf(where, sizeof(where), "look(output=%llu)", (unsigned long long)t->exec_id);
+        transcript_say_where(t, where);
     else
         snprintf(where, sizeof(where), "GET /v1/notebooks/…/cells/%s", t->cell_id);
     return display_fit(output, room, t->cell_id[0] != '\0' ? where : NULL, omitted);

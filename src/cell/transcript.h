@@ -27,6 +27,8 @@ enum {
     TRANSCRIPT_ITEMS_MAX = 1024, /* of a row; value and error come on top. And outputs of an answer
                                   */
     TRANSCRIPT_HASH_SIZE = 65,
+    TRANSCRIPT_SESSION_SIZE = 65,
+    TRANSCRIPT_WHERE_SIZE = 128,
     TRANSCRIPT_FOLD_MAX = 1024 * 1024,
 };
 
@@ -92,10 +94,11 @@ struct transcript {
     uint64_t text_len; /* bytes of text that came for it */
     size_t typed_len;  /* bytes of typed outputs that it has */
 
-    /* The answer. Whoever waits for it sets the first three. */
-    bool has_tools;       /* its reader is a model with tools: it sees pictures and has no URLs */
-    size_t budget;        /* bytes of text and values */
-    size_t pictures_left; /* bytes of pictures that the budget does not count */
+    /* The answer. Whoever waits for it sets the first four. */
+    bool has_tools; /* its reader is a model with tools: it sees pictures and has no URLs */
+    char session[TRANSCRIPT_SESSION_SIZE]; /* as it has to be named to them; "": it need not be */
+    size_t budget;                         /* bytes of text and values */
+    size_t pictures_left;                  /* bytes of pictures that the budget does not count */
     size_t n_news;
     size_t news_size; /* bytes of news within the budget */
     uint64_t news_omitted;
@@ -171,6 +174,8 @@ bool transcript_fold_text(const struct transcript *t, enum output_stream stream,
 /* Likewise for what cannot be folded as a whole: its beginning and its end, cut at lines. */
 uint64_t transcript_put_ends(const struct transcript *t, enum output_stream stream, size_t share,
                              const char *where, struct buf *out);
+/* Where a model with tools reads on. */
+void transcript_say_where(const struct transcript *t, char where[TRANSCRIPT_WHERE_SIZE]);
 /* Appends everything that is new in the order in which it came, folded: text of both streams, and
  * of outputs and the value what display_put_words says. False as above, or if nobody knows the
  * order because there is no row. */

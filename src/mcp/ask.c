@@ -1,6 +1,8 @@
 /* Elicitation both ways. Daemon, on the loop; owns nothing: questions are the request's. */
 #include "mcp/ask.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 
 enum { ASK_ID_SIZE = 128 };
@@ -35,6 +37,7 @@ static void ask_send(struct mcp_request *rq, const char *key, const json_t *ques
 static void ask_complete(struct mcp_request *rq)
 {
     json_t *answers = take_ptr(rq->answers);
+    loop_timer_clear(rq->timer);
     json_decref(take_ptr(rq->questions));
     rq->on_answers(rq, answers);
     json_decref(answers);
@@ -118,6 +121,7 @@ void ask(struct mcp_request *rq, json_t *questions, const json_t *state,
     rq->questions = questions;
     rq->answers = json_object();
     rq->on_answers = on_answers;
+    request_after(rq, clock_scaled_ms(ASK_WAIT_MS), ask_complete);
     if (rq->task == NULL) {
         json_object_foreach(questions, key, question)
             ask_send(rq, key, question);

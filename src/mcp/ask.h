@@ -4,7 +4,7 @@
 
 #include "mcp/request.h"
 
-enum { ASK_QUESTIONS_MAX = 8 };
+enum { ASK_WAIT_MS = 3600 * 1000 }; /* then a question counts as refused */
 
 /* Asks {key: {method, params}}, which is taken. on_answers follows when all have come. In the
  * modern era the request ends with this; `state` comes back with the client's next one (see

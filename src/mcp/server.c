@@ -417,10 +417,12 @@ static void post_legacy_request(struct mcp_peer *peer, struct mcp_link *link, st
     rq->tools = peer->tools;
     rq->agent = peer->agent;
     rq->caller = arena_strdup(&rq->arena, peer->id);
-    if (link->takes_events)
+    if (link->takes_events) {
         rq->stream = peer_stream(peer, link);
-    else
+    } else {
         rq->link = link;
+        rq->caps = (struct mcp_caps){0}; /* there is no way to ask */
+    }
     server_run(rq);
 }
 
@@ -502,8 +504,8 @@ void mcp_get(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h
     }
     if (peer->own == NULL)
         peer->own = stream_new(0, strcmp(peer->version, MCP_LEGACY_VERSION) >= 0);
-    stream_attach(peer->own, link);
     link->ops->event(link, NULL, NULL, 0);
+    stream_resume(peer->own, link, UINT64_MAX); /* what was said before is for whoever has its id */
 }
 
 void mcp_delete(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h)

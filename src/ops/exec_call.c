@@ -307,6 +307,7 @@ struct exec_wait exec_call_wait(struct call *call)
         .is_lean = true,
         .wants_script = is_text || is_tool,
         .has_tools = is_tool,
+        .session = is_tool ? call->tool->session : NULL,
         .preview = call_has_budget(call) ? 0 : EXEC_PREVIEW_USUAL,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
         .yield_ms = (uint32_t)call_int(call, "yield_ms", 0),

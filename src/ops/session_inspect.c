@@ -7,7 +7,7 @@ static const struct op_param params[] = {
      .type = OP_INT,
      .is_nullable = true,
      .max = 1,
-     .doc = "1: with the source, and more of the documentation; default 0."},
+     .doc = "1: with the source, how a value is shown, and more of the documentation; default 0."},
     {0},
 };
 
@@ -40,6 +40,8 @@ static const struct op_member meaning_members[] = {
     {"file", OP_TEXT, .doc = "Where it was defined."},
     {"line", OP_INT, .doc = "Where in that file."},
     {"source", OP_TEXT, .doc = "Its source, if details were asked for."},
+    {"preview", OP_TEXT,
+     .doc = "Likewise how a value is shown; of a table columns and first rows."},
     {"partial", OP_BOOL, .doc = "The interpreter could not be asked in full."},
     {0},
 };

@@ -84,7 +84,6 @@ static void on_deleted(struct call *call, const json_t *answer)
 /* Text within the budget, and how to read on. */
 static void say_text(struct call *call, const struct buf *bytes, uint64_t first, uint64_t total)
 {
-    const char *path = call_text(call, "path", "");
     size_t len = output_whole_prefix(buf_str(bytes), MIN(bytes->len, tool_text_max(call)));
     _buf_ struct buf text = BUF_INIT(CALL_REPLY_MAX);
     utf8_append_lossy(&text, buf_str(bytes), len);
@@ -92,9 +91,8 @@ static void say_text(struct call *call, const struct buf *bytes, uint64_t first,
         buf_append_str(&text, "[empty]");
     if (first + len < total) {
         tool_begin_line(&text);
-        buf_printf(&text, "[%llu bytes more: file(action=\"get\", path=\"%s\", offset=%llu)]",
-                   (unsigned long long)(total - first - len), path,
-                   (unsigned long long)(first + len));
+        buf_printf(&text, "[%llu bytes more: offset=%llu]",
+                   (unsigned long long)(total - first - len), (unsigned long long)(first + len));
     }
     tool_reply_text(call, &text);
 }
@@ -184,6 +182,7 @@ static void run(struct call *call)
     json_t *args = json_pack("{s:s, s:s}", "session_id", session->id, "path", path_of(call));
     if (is_list) {
         json_object_set_new(args, "recursive", json_true());
+        json_object_set_new(args, "limit", json_integer(WARDEN_PAGE_MAX));
         tool_become(call, &op_session_file_list, args, tool_say_files);
     } else if (is_action(call, "delete")) {
         tool_become(call, &op_session_file_delete, args, on_deleted);

@@ -2,6 +2,7 @@
  * whose answer is put into a few words. */
 #include "base/utf8.h"
 #include "cell/display.h"
+#include "ops/session_file_call.h"
 #include "ops/tool_call.h"
 
 enum {
@@ -129,8 +130,9 @@ static void on_names(struct call *call, const json_t *answer)
 
 static void on_meaning(struct call *call, const json_t *answer)
 {
-    static const char *const members[] = {"signature", "text", "doc", "source"};
+    static const char *const members[] = {"signature", "preview", "text", "doc", "source"};
     bool is_callable = text_of(answer, "signature")[0] != '\0';
+    bool has_preview = text_of(answer, "preview")[0] != '\0';
     size_t max = call->tool->budget > 0 ? tool_text_max(call) : DETAIL_MAX;
     _buf_ struct buf text = BUF_INIT(CALL_REPLY_MAX);
     if (!json_is_true(json_object_get(answer, "found"))) {
@@ -142,10 +144,11 @@ static void on_meaning(struct call *call, const json_t *answer)
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         const char *value = text_of(answer, members[i]);
         size_t len = strlen(value), room = max - MIN(max, text.len);
-        /* Of a value the documentation is that of its type; of what can be called the text is the
-         * signature once more. */
-        bool is_told = strcmp(members[i], is_callable ? "text" : "doc") == 0 &&
-                       strcmp(text_of(answer, "type"), "module") != 0;
+        /* Of a value the documentation is that of its type, and its text the begin of the preview;
+         * of what can be called the text is the signature once more. */
+        bool is_value = !is_callable && strcmp(text_of(answer, "type"), "module") != 0;
+        bool is_text = strcmp(members[i], "text") == 0, is_doc = strcmp(members[i], "doc") == 0;
+        bool is_told = (is_text && (is_callable || has_preview)) || (is_doc && is_value);
         if (len == 0 || room == 0 || is_told)
             continue;
         size_t shown = output_whole_prefix(value, MIN(len, room));
@@ -306,7 +309,13 @@ static void look_at(struct call *call, const struct session *session)
         json_object_set_new(args, "cell", json_string(cell));
         tool_become(call, &op_cell_get, args, on_cell);
     } else if (is_what(call, "files")) {
+        const char *search = call->tool->search;
         json_object_set_new(args, "recursive", json_true());
+        json_object_set_new(args, "limit", json_integer(WARDEN_PAGE_MAX));
+        if (search != NULL && strpbrk(search, "/*?[\\") == NULL) {
+            /* There may be more files than one page has. */
+            json_object_set_new(args, "pattern", json_sprintf("*%s*", search));
+        }
         tool_become(call, &op_session_file_list, args, tool_say_files);
     } else {
         tool_become(call, &op_session_names, args, on_names);

@@ -32,6 +32,7 @@ static const struct hint meaning_members[] = {
     {"doc", HINT_TEXT, TEXT_MAX},
     {"file", HINT_TEXT, MATCH_MAX},
     {"source", HINT_TEXT, TEXT_MAX},
+    {"preview", HINT_TEXT, TEXT_MAX},
     {"line", HINT_NUMBER, INT32_MAX},
     {"len", HINT_NUMBER, SIZE_MAX},
     {"bytes", HINT_NUMBER, SIZE_MAX},

@@ -12,5 +12,5 @@ enum { HINTS_MATCHES_MAX = 1000 };
  * not know are removed, here and below. */
 int hints_check_completions(json_t *told, struct err *e);
 /* {"found"} and, each optional, "name", "type", "text", "signature", "doc", "file", "source",
- * texts; "line", "len", "bytes", numbers; "shape", a list of them; "partial". */
+ * "preview", texts; "line", "len", "bytes", numbers; "shape", a list of them; "partial". */
 int hints_check_meaning(json_t *told, struct err *e);

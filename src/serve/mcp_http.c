@@ -184,7 +184,7 @@ static void http_answer(struct mcp_link *link, int status, const char *json, siz
     http_write_head(h, status, CONN_JSON, (int64_t)len);
     struct iovec parts[] = {{c->server->head.data, c->server->head.len},
                             {(void *)(uintptr_t)(json != NULL ? json : ""), len}};
-    conn_write(c, parts, len > 0 ? 2 : 1);
+    conn_write(c, parts, len > 0 && !c->is_head_only ? 2 : 1);
     http_finish(h);
 }
 

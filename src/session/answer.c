@@ -12,7 +12,6 @@ enum {
     KEPT_VALUE_MAX = 4 * 1024 * 1024, /* larger ones are cut before the caller is known */
     MESSAGE_PREVIEW = 1024,           /* bytes of an error's message, where nobody said how much */
     ERROR_PREVIEW = 2 * 1024,         /* likewise of all that is said of an error */
-    WHERE_SIZE = 64,
 };
 
 /* ---- texts -----------------------------------------------------------------------------------
@@ -68,13 +67,13 @@ static void answer_cut_string(const struct exec *exec, const char *s, size_t len
 
 /* How the rest of a stream is read. */
 static void answer_say_where(const struct exec *exec, enum output_stream stream,
-                             char where[WHERE_SIZE])
+                             char where[TRANSCRIPT_WHERE_SIZE])
 {
     unsigned long long number = exec->id;
     if (exec->cell->transcript.has_tools)
-        snprintf(where, WHERE_SIZE, "look(output=%llu)", number);
+        transcript_say_where(&exec->cell->transcript, where);
     else
-        snprintf(where, WHERE_SIZE, "GET …/output?number=%llu%s", number,
+        snprintf(where, TRANSCRIPT_WHERE_SIZE, "GET …/output?number=%llu%s", number,
                  stream == OUTPUT_STDERR ? "&stream=stderr" : "");
 }
 
@@ -141,7 +140,7 @@ static uint64_t answer_put_stream(const struct exec *exec, enum output_stream st
 {
     const struct transcript *t = &exec->cell->transcript;
     const struct buf *folded = &texts->folded[stream];
-    char where[WHERE_SIZE];
+    char where[TRANSCRIPT_WHERE_SIZE];
     bool is_whole = !texts->is_folded[stream] && transcript_new_text(t, stream) <= share;
     if (!exec->is_lean || is_whole)
         return transcript_put_text(t, stream, share, &texts->cut[stream]);
@@ -191,7 +190,7 @@ static void answer_fit_script(const struct exec *exec, const struct exec_outcome
                               struct answer_texts *texts, struct exec_result *result)
 {
     const struct transcript *t = &exec->cell->transcript;
-    char where[WHERE_SIZE];
+    char where[TRANSCRIPT_WHERE_SIZE];
     _buf_ struct buf whole = BUF_INIT(SIZE_MAX / 4);
     answer_say_where(exec, OUTPUT_STDOUT, where);
     if (!transcript_put_script(t, outcome->verdict.value, &whole)) {

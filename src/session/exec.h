@@ -118,9 +118,10 @@ struct exec_wait {
     bool
         is_streamed; /* the listener takes texts and outputs as they come: the answer is the rest */
     bool is_lean;    /* texts are folded and cut at lines, tracebacks without their message */
-    bool wants_script; /* the answer is read as one text */
-    size_t preview;    /* bytes of text if there is more than the budget; 0: the budget */
-    bool has_tools;    /* see struct transcript */
+    bool wants_script;   /* the answer is read as one text */
+    size_t preview;      /* bytes of text if there is more than the budget; 0: the budget */
+    bool has_tools;      /* see struct transcript */
+    const char *session; /* likewise; copied. NULL: it need not be named */
 };
 
 struct exec_request {
@@ -166,7 +167,9 @@ struct exec {
     bool is_streamed, is_lean, wants_script; /* see exec_wait */
     size_t preview;
 
-    uint64_t started_ns; /* monotonic */
+    struct timing_moment came; /* it was accepted */
+    uint64_t started_ns;       /* monotonic */
+    uint64_t others_ns;        /* how long all cells together had run by then */
     struct exec_question
         *question;         /* it waits for a line, and its clock stands; NULL: it does not */
     uint64_t asked_ns;     /* since when */

@@ -88,6 +88,8 @@ void exec_pipe_echo(struct exec_pipe *pipe, const char *text, size_t len)
 void exec_pipe_replay(struct exec_pipe *pipe)
 {
     const struct exec *exec = pipe->exec;
+    if (exec == NULL)
+        return; /* the cell waits for its turn, and has written nothing */
     char *room = exec->session->engine->scratch + sizeof(pipe->held);
     const struct transcript_stream *written = &exec->cell->transcript.streams[pipe->stream];
     struct output_range range = {.next_offset = written->told};

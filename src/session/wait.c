@@ -12,9 +12,11 @@ void wait_attach(struct exec *exec, const struct exec_wait *wait)
 {
     exec->listener = wait->listener;
     exec->context = wait->context;
-    exec->cell->transcript.budget = wait->budget;
-    exec->cell->transcript.pictures_left = wait->pictures;
-    exec->cell->transcript.has_tools = wait->has_tools;
+    struct transcript *t = &exec->cell->transcript;
+    t->budget = wait->budget;
+    t->pictures_left = wait->pictures;
+    t->has_tools = wait->has_tools;
+    snprintf(t->session, sizeof(t->session), "%s", wait->session != NULL ? wait->session : "");
     exec->cancels = wait->cancels;
     exec->is_streamed = wait->is_streamed;
     exec->is_lean = wait->is_lean;

@@ -19,7 +19,8 @@ assert.equal((await s.names()).x, undefined);
 // Output while it runs, and input.
 const seen = [];
 const result = await s.run("print('out'); 7", { onOutput: (...pair) => seen.push(pair) });
-assert.deepEqual(seen, [["stdout", "out\n"]]);
+assert.ok(seen.every(([stream]) => stream === "stdout"));
+assert.equal(seen.map(([, text]) => text).join(""), "out\n");
 assert.equal(result.stdout, "out\n");
 assert.equal(result.text, "7");
 const asking = "print('first'); a = input('A? '); print(a)";
@@ -31,7 +32,7 @@ assert.equal((await s.run("n = input('Name? ')")).prompt, "Name? ");
 assert.ok((await s.input("Ada")).ok);
 const names = [];
 for await (const event of s.stream("print(1)")) names.push(event.name);
-assert.deepEqual(names, ["cell", "output", "result"]);
+assert.deepEqual([...new Set(names)], ["cell", "output", "result"]);
 
 // The past, branches, tries.
 await s.run("x = 1");
@@ -71,9 +72,10 @@ for (const budget of [1 << 20, 0]) { // in the answer, and fetched
 }
 
 // Left running, interrupted, left by the caller.
-const running = await s.run("import time; time.sleep(600)", { wait: 0 });
-assert.equal(running.status, "running");
-assert.ok(await s.interrupt());
+await s.run("import time");
+const running = await s.run("time.sleep(600)", { wait: 0 });
+assert.ok(["running", "queued"].includes(running.status));
+while (!(await s.interrupt())); // until it runs
 assert.equal((await s.wait(running)).status, "interrupted");
 const gate = new AbortController();
 const left = s.run("print('began'); time.sleep(600)",

@@ -102,6 +102,7 @@ def test_what_stands_at_the_cursor(world: Peer) -> None:
     told = inspect(world, "apples")
     assert (told["type"], told["text"]) == ("int", "3") and "signature" not in told
     assert inspect(world, "table")["len"] == 3
+    assert "preview" not in inspect(world, "table") and inspect(world, "table", detail=1)["preview"]
     assert inspect(world, "shape")["doc"] == "A shape."
     assert inspect(world, "%timeit")["type"] == "magic"
     assert inspect(world, "math.sqrt")["doc"]

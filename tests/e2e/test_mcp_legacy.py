@@ -73,6 +73,19 @@ def test_input_is_asked_on_the_stream_of_the_call(connect):
     assert "ADA" in mcp.text_of(messages[-1]["result"])
 
 
+def test_a_question_that_nobody_answers_is_refused_in_the_end(launch):
+    daemon = launch(config="default_profile: min\n", env={"CELLA_TEST_TIME_SCALE": "0.0001"})
+    result = mcp.Legacy(daemon, {"elicitation": {}}).call("run", {"code": "input('Name? ')"})
+    assert result["isError"] and "KeyboardInterrupt" in mcp.text_of(result)
+
+
+def test_a_client_that_reads_no_streams_is_not_asked(connect):
+    client = connect({"elicitation": {}})
+    client.headers["Accept"] = "application/json"
+    assert "wait(input=" in mcp.text_of(client.call("run", {"code": "input('Name? ')"}))
+    assert "'x'" in mcp.text_of(client.call("wait", {"input": "x"}))
+
+
 def test_a_request_can_be_taken_back(connect):
     client = connect()
     client.call("run", {"code": "n = 0"})

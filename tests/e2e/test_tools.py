@@ -12,7 +12,7 @@ import pytest
 from harness import stage
 from harness.client import ApiError
 
-pytestmark = [pytest.mark.one_mode, pytest.mark.smoke]
+pytestmark = pytest.mark.one_mode
 
 CONFIG = """\
 default_profile: min
@@ -68,6 +68,7 @@ def tools(own):
 # run
 
 
+@pytest.mark.smoke
 def test_run_says_what_a_terminal_would_and_no_more(tools):
     assert tools.run(code="1 + 1") == "2\n[new session python]"
     assert tools.run(code="x = 20") == "ok"
@@ -115,9 +116,9 @@ def test_long_output_is_cut_and_can_be_read_on(tools):
 
 
 def test_a_value_that_is_cut_can_be_read_on(tools):
-    text = tools.run(code="'<' + 'a' * 50000 + '>'")
-    assert "look(output=1)" in text and len(text) < 9000
-    assert tools.look(output=1, offset=49990, max_tokens=100).endswith("aaa>'")
+    text = tools.run(code="'<' + 'a' * 50000 + '>'", session="b")
+    assert 'look(output=1, session="b")' in text and len(text) < 9000
+    assert tools.look(output=1, session="b", offset=49990, max_tokens=100).endswith("aaa>'")
 
 
 def test_a_picture_is_seen(tools):
@@ -170,10 +171,14 @@ def test_events_tell_of_it_meanwhile_and_the_answer_is_whole(tools, own):
 
 def test_what_takes_long_is_waited_for(tools):
     tools.run(code="import os")
-    answer = tools.answer("run", yield_ms=300, code="print('begun', flush=True)\n"
+    answer = tools.answer("run", yield_ms=0, code="_ = os.write(1, b'begun\\n')\n"
                           "while not os.path.exists('go'): pass\nprint('over')")
-    assert answer["content"][0]["text"] == "begun\n[cell 2 still runs: wait()]"
     assert answer["pending"] == {"session": "python", "exec_id": 2, "kind": "running"}
+    text = answer["content"][0]["text"]
+    while "begun" not in text:
+        assert text.endswith("wait()]")
+        text = tools.wait(yield_ms=10)
+    assert text == "begun\n[cell 2 still runs: wait()]"
     assert tools.wait(yield_ms=0) == "[cell 2 still runs: wait()]"
     tools.file(action="put", path="go", content="")
     assert tools.wait() == "over"  # only what is new
@@ -184,12 +189,12 @@ def test_what_takes_long_is_waited_for(tools):
 def test_who_goes_away_finds_the_answer_later(tools, own):
     tools.run(code="import os")
     gone = own.client.new_connection()
-    code = "print('begun', flush=True)\nwhile not os.path.exists('go'): pass\n6 * 7"
+    code = "_ = os.write(1, b'begun\\n')\nwhile not os.path.exists('go'): pass\n6 * 7"
     gone.request("POST", "/v1/tools/run", json.dumps({"code": code}), own.client.headers())
     while "busy" not in tools.look(what="sessions"):
         pass
     gone.close()
-    while (text := waited(tools)) in (None, "[cell 2 still runs: wait()]"):
+    while "begun" not in (text := waited(tools)):
         pass
     assert text == "begun\n[cell 2 still runs: wait()]"
     tools.file(action="put", path="go", content="")
@@ -197,11 +202,12 @@ def test_who_goes_away_finds_the_answer_later(tools, own):
 
 
 def waited(tools):
-    """None as long as another caller waits."""
+    """What is new, if nobody else waits for it."""
     try:
         return tools.wait(yield_ms=0)
     except ApiError as error:
         assert error.advice.endswith("look(output=2).")
+        return ""
 
 
 def test_a_question_is_answered(tools):
@@ -231,6 +237,7 @@ def test_a_crash_is_told_and_rolled_back(tools):
 # back
 
 
+@pytest.mark.smoke
 def test_back_undoes_and_redoes(tools):
     tools.run(code="x = 1")
     tools.run(code="x = 2; _ = open('made', 'w').write('1')")
@@ -269,6 +276,7 @@ def test_a_try_is_kept_or_dropped(tools):
 # look
 
 
+@pytest.mark.smoke
 def test_look_tells_what_there_is(tools):
     assert tools.refused("look").message == "there is no session yet"
     tools.run(code="x = 1; rows = [1, 2, 3]\ndef f(a, b=2):\n    'Adds.'\n    return a + b")
@@ -277,8 +285,12 @@ def test_look_tells_what_there_is(tools):
     assert tools.look(name="rows") == "list of 3\n[1, 2, 3]"
     assert tools.look(name="f") == (
         "function\nf(a, b=2)\nAdds.\ndef f(a, b=2):\n    'Adds.'\n    return a + b")
+    tools.run(code="class Table:\n    columns, dtypes = 'ab', ('int', 'str')\n"
+                   "    def head(self, n): return n\nt = Table()")
+    assert tools.look(name="t") == "Table\na: int, b: str\n3"  # as frames of pandas have them
+    tools.back(action="undo")
     assert tools.look(name="nothing") == "[nothing has this name]"
-    assert tools.look(what="sessions") == "python python idle, 1 cells"
+    assert tools.look(what="sessions") == "python python idle, 2 cells"
     assert tools.look(what="files") == "[no files]"
     assert "what" in tools.refused("look", what="else").message
 
@@ -292,14 +304,16 @@ def test_many_names_are_some_names(tools):
 # file
 
 
+@pytest.mark.smoke
 def test_files_are_put_read_listed_and_deleted(tools):
     assert tools.file(action="put", path="/workspace/d/a.txt", content="one\ntwo\n") == (
         "[created d/a.txt, 8 bytes]\n[new session python]")
     assert tools.run(code="open('d/a.txt').read()") == "'one\\ntwo\\n'"
     assert tools.file(action="get", path="d/a.txt") == "one\ntwo"
     assert tools.file(action="get", path="d/a.txt", offset=1, max_tokens=1) == (
-        'ne\n[4 bytes more: file(action="get", path="d/a.txt", offset=4)]')
+        "ne\n[4 bytes more: offset=4]")
     assert tools.file(action="list") == "d/\nd/a.txt 8"
+    assert tools.look(what="files", search="a.t") == "d/a.txt 8"
     assert tools.file(action="put", path="d/a.txt", content="") == "[replaced d/a.txt, 0 bytes]"
     assert tools.file(action="get", path="d/a.txt") == "[empty]"
     assert tools.file(action="delete", path="d/a.txt") == "[deleted d/a.txt]"
@@ -325,7 +339,7 @@ def test_a_large_file_is_read_in_parts(tools):
     text = tools.file(action="get", path="big", offset=3_999_998)
     assert text == "é"
     text = tools.file(action="get", path="big", max_tokens=3)
-    assert text == 'éééé\n[3999992 bytes more: file(action="get", path="big", offset=8)]'
+    assert text == "éééé\n[3999992 bytes more: offset=8]"
     error = tools.refused("file", action="get", path="big", offset=4_000_001)
     assert error.code == "range_not_satisfiable"
 
@@ -405,6 +419,7 @@ def test_plan_mode_refuses_what_changes_something(tools, own):
 # What models are told of them.
 
 
+@pytest.mark.smoke
 def test_a_list_of_tools_costs_little(own):
     core = own.client.call("GET", "/v1/tools")["tools"]
     assert [tool["name"] for tool in core] == ["run", "wait", "back", "look", "file"]

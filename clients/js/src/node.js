@@ -98,7 +98,7 @@ class NodeCarrier {
       sent.once("response", (answer) => {
         hasAnswer = true;
         done({
-          status: answer.statusCode, headers: answer.headers, body: pieces(answer, this),
+          status: answer.statusCode, headers: answer.headers, body: pieces(answer, this, signal),
           close: () => sent.destroy(),
         });
       });
@@ -217,12 +217,12 @@ async function write(sent, method, body) {
   }
 }
 
-async function* pieces(answer, carrier) {
+async function* pieces(answer, carrier, signal) {
   try {
     for await (const piece of answer) yield piece;
     if (!answer.complete) throw new ConnectionLost("the answer broke off");
   } catch (error) {
-    throw carrier.explain(error);
+    throw signal?.aborted ? signal.reason : carrier.explain(error);
   }
 }
 

@@ -1,5 +1,5 @@
-// The client's side of a WebSocket (RFC 6455) on a socket of Node.js, which has none of its own that
-// reaches a UNIX socket.
+// The client's side of a WebSocket (RFC 6455) on a socket of Node.js, which has none of its own
+// that reaches a UNIX socket.
 
 import { randomBytes } from "node:crypto";
 

@@ -8,11 +8,13 @@ import inspect
 import re
 from typing import Any, Callable, Dict, Optional
 
-from . import completion, jsontext, labels
+from . import completion, jsontext, labels, pretty
 
 _MAX_DOC = (4_000, 16_000)  # characters, by the detail that is wanted
 _MAX_SOURCE = 16_000
 _MAX_SIGNATURE = 2_000
+_MAX_PREVIEW = 4_000
+_MAX_COLUMNS = 50
 _MAX_LINE = 4000
 
 _BEFORE = re.compile(rf"%{{0,2}}(?:{completion.CHAIN})?\.?$")
@@ -93,6 +95,7 @@ def _description(name: str, value: Any, detail: int) -> str:
         _member("doc", _doc(value if has_own_text else type(value), detail)),
         _place(value) if has_own_text else "",
         _member("source", _source(value) if detail and has_own_text else None),
+        _member("preview", _preview(value) if detail and not has_own_text else None),
     ]  # fmt: skip
     return ",".join(member for member in members if member)
 
@@ -130,6 +133,20 @@ def _place(value: Any) -> str:
 def _source(value: Any) -> Optional[str]:
     try:
         return inspect.getsource(value).rstrip()[:_MAX_SOURCE]
+    except Exception:
+        return None
+
+
+def _preview(value: Any) -> Optional[str]:
+    """As a cell would show it; of a table its columns with their types and its first rows."""
+    try:
+        dtypes, head = getattr(value, "dtypes", None), getattr(value, "head", None)
+        if getattr(value, "columns", None) is not None and dtypes is not None and callable(head):
+            columns = [f"{name}: {dtype}" for name, dtype in zip(value.columns, dtypes)]
+            more = len(columns) - _MAX_COLUMNS
+            told = ", ".join(columns[:_MAX_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+            return f"{told}\n{head(3)!r}"[:_MAX_PREVIEW]
+        return pretty.text_of(value, _MAX_PREVIEW)[0]
     except Exception:
         return None
 
