@@ -156,7 +156,8 @@ def start_lab(programs, folder):
     work.mkdir()
     lab = subprocess.Popen(
         [programs / "jupyter-server", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-         f"--port={port}", "--IdentityProvider.token=key", f"--ServerApp.root_dir={work}"],
+         "--KernelSpecManager.ensure_native_kernel=False", f"--port={port}",
+         "--IdentityProvider.token=key", f"--ServerApp.root_dir={work}"],
         env={**os.environ, "JUPYTER_DATA_DIR": str(folder / "share"),
              "JUPYTER_CONFIG_DIR": str(folder / "config")},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
