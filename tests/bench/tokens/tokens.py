@@ -136,19 +136,15 @@ class Stdio(Posit):
 
 def install_jupyter(folder):
     if not (folder / "bin/jupyter-mcp-server").exists():
-        subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
+        # Its kernel finds the libraries of the system, behind its own.
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--system-site-packages", folder],
+                       check=True)
         subprocess.run([folder / "bin/pip", "install", "-q", "--disable-pip-version-check",
                         *JUPYTER], check=True)
     return folder / "bin"
 
 
 def start_lab(programs, folder):
-    """A JupyterLab whose kernel is the system's Python, which has the libraries."""
-    kernel = folder / "share/kernels/python3"
-    kernel.mkdir(parents=True)
-    (kernel / "kernel.json").write_text(json.dumps({
-        "argv": ["/usr/bin/python3", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-        "display_name": "Python 3", "language": "python"}))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -156,8 +152,7 @@ def start_lab(programs, folder):
     work.mkdir()
     lab = subprocess.Popen(
         [programs / "jupyter-server", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-         "--KernelSpecManager.ensure_native_kernel=False", f"--port={port}",
-         "--IdentityProvider.token=key", f"--ServerApp.root_dir={work}"],
+         f"--port={port}", "--IdentityProvider.token=key", f"--ServerApp.root_dir={work}"],
         env={**os.environ, "JUPYTER_DATA_DIR": str(folder / "share"),
              "JUPYTER_CONFIG_DIR": str(folder / "config")},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
