@@ -155,7 +155,7 @@ def start_lab(programs, folder):
          f"--port={port}", "--IdentityProvider.token=key", f"--ServerApp.root_dir={work}"],
         env={**os.environ, "JUPYTER_DATA_DIR": str(folder / "share"),
              "JUPYTER_CONFIG_DIR": str(folder / "config")},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + WITHIN_SECONDS
     while time.monotonic() < deadline:
         with socket.socket() as probe:
