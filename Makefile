@@ -4,7 +4,7 @@ DESTDIR ?=
 PYTHON := /usr/bin/python3
 C_FILES = $(shell find src bench tests -name '*.[ch]')
 
-.PHONY: build try check test test-all coverage bench economy dist install format lint clean
+.PHONY: build try check test test-all coverage bench economy tokens dist install format lint clean
 
 build: build/build.ninja
 	@ninja -C build cella
@@ -44,6 +44,12 @@ economy:
 	@packaging/deps.sh build data bench
 	@$(MAKE) --no-print-directory build
 	@$(PYTHON) tests/bench/economy/economy.py $(if $(UPDATE),--update)
+
+# What work costs a model over MCP, beside two peers; UPDATE=1 writes docs/ECONOMY.md.
+tokens:
+	@packaging/deps.sh build data bench
+	@$(MAKE) --no-print-directory build
+	@$(PYTHON) tests/bench/tokens/tokens.py $(if $(UPDATE),--update)
 
 # A wheel and a package of npm, each with its client and the program: docs/CLIENTS.md.
 dist: build

@@ -58,10 +58,10 @@ def run(node, suite, url):
 
 def page(runs, version):
     lines = ["# Conformance", "",
-             f"`@modelcontextprotocol/conformance` {version} against `cella serve --mcp-fixtures`, which "
-             "adds the tools, resources and",
-             "prompts that the suite asks for and is off by default. `tests/mcp/test_conformance.py` "
-             "runs it in `make test` and fails when a",
+             f"`@modelcontextprotocol/conformance` {version} against `cella serve "
+             "--mcp-fixtures`, which adds the tools, resources and",
+             "prompts that the suite asks for and is off by default. "
+             "`tests/mcp/test_conformance.py` runs it in `make test` and fails when a",
              "scored scenario does, or when this page is not what it found. Written by "
              "`python3 tests/mcp/conformance.py`.", ""]
     for revision, (scenarios, _) in runs.items():

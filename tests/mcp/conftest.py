@@ -1,5 +1,5 @@
-"""Clients of the Model Context Protocol that others made, against one daemon. They are installed once
-(packaging/mcp_peers.sh); where they cannot be, the tests fail."""
+"""Clients of the Model Context Protocol that others made, against one daemon. They are installed
+once (packaging/mcp_peers.sh); where they cannot be, the tests fail."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Clients of the Model Context Protocol that others made: where they are, and the daemon they meet."""
+"""Clients of the Model Context Protocol that others made: where they are, and whom they meet."""
 
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
-"""Clients that others made drive one real session: state, a plot, progress and cancellation, input, a
-crash, undo, a branch. The official TypeScript clients of both lines, the Python SDK and the
+"""Clients that others made drive one real session: state, a plot, progress and cancellation, input,
+a crash, undo, a branch. The official TypeScript clients of both lines, the Python SDK and the
 Inspector, over HTTP and over standard input, in the eras that they know."""
 
 import base64
