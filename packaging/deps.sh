@@ -8,7 +8,7 @@ packages_of() {
     case $1 in
     build) echo gcc libc6-dev meson ninja-build pkgconf libuv1-dev node-llhttp libjansson-dev \
         libb2-dev libyaml-dev libseccomp-dev libsqlite3-dev libedit-dev bash-builtins \
-        libmd4c-dev libmd4c-html0-dev libpng-dev libjpeg-dev ;;
+        libmd4c-dev libmd4c-html0-dev libpng-dev libjpeg-dev libssl-dev ;;
     data) echo bash nodejs python3 python3-numpy python3-pandas python3-scipy python3-sklearn \
         python3-statsmodels python3-matplotlib python3-seaborn \
         python3-cloudpickle python3-lz4 python3-openpyxl \

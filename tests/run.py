@@ -119,6 +119,7 @@ LEVELS = {
         *by_mode("test", "escape", "gcc"), pytests("test", "habitat", "gcc"),
         fuzz(1, runs=5000),
         pytests("test", "bench", "gcc"), pytests("test", "clients", "gcc"),
+        pytests("test", "mcp", "gcc"),
     ],
     "all": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs", "unit"), lint(),
@@ -127,7 +128,7 @@ LEVELS = {
         pytests("all", "escape", "asan"), pytests("all", "escape", "gcc"),
         pytests("all", "escape", "gcc", has_subids=True),
         pytests("all", "habitat", "gcc"), fuzz(60), pytests("all", "bench", "gcc"),
-        pytests("all", "clients", "gcc"),
+        pytests("all", "clients", "gcc"), pytests("all", "mcp", "gcc"),
     ],
     "nervous": nervous,
     # What `test` runs of C, counted (tests/gcov.py).

@@ -17,7 +17,7 @@ enum {
     DRAIN_SIZE = 16 * 1024,
 };
 
-/* ---- closing where nobody waits -------------------------------------------------------------- */
+/* ---- closing on threads that may block ------------------------------------------------------- */
 
 struct doomed {
     struct doomed *next;
@@ -114,13 +114,6 @@ void channel_refuse_descriptors(int sock)
         setsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)); /* before 6.16: see below */
 }
 
-static bool is_refusing(int sock)
-{
-    int passes = 1;
-    socklen_t len = sizeof(passes);
-    return getsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &passes, &len) == 0 && passes == 0;
-}
-
 /* ---- reading and closing --------------------------------------------------------------------- */
 
 union channel_control {
@@ -128,7 +121,7 @@ union channel_control {
     struct cmsghdr align;
 };
 
-/* The descriptors that came along, and who wrote. */
+/* The descriptors that came along, and the writer's pid. */
 static size_t read_control(struct msghdr *msg, int fds[RIGHTS_MAX], pid_t *ret_writer)
 {
     size_t n = 0;
@@ -186,7 +179,11 @@ void channel_close(int sock)
 {
     char bytes[DRAIN_SIZE];
     ssize_t n = 0;
-    if (!is_refusing(sock)) {
+    int passes = 1;
+    socklen_t size = sizeof(passes);
+    bool is_refusing =
+        getsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &passes, &size) == 0 && passes == 0;
+    if (!is_refusing) {
         shutdown(sock, SHUT_RDWR);
         do
             n = channel_recv(sock, bytes, sizeof(bytes), NULL);

@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-/* From now on nobody can send descriptors to this socket. What waits in it already stays. */
+/* From now on no descriptors can be sent to this socket. What waits in it already stays. */
 void channel_refuse_descriptors(int sock);
 
 /* One recvmsg of at least one byte, without waiting. Bytes, 0 at the end of the stream, -EAGAIN,

@@ -18,7 +18,7 @@ static const struct {
         {"invalid", 400, 64,
          "The request is malformed, names something unknown or is out of range.",
          "Change the request: the message names the member, the advice what is taken there."},
-    [ERR_UNAUTHORIZED] = {"unauthorized", 401, 77, "There is no key, or a wrong one.",
+    [ERR_UNAUTHORIZED] = {"unauthorized", 401, 77, "There is no key or token, or a wrong one.",
                           "Send \"Authorization: Bearer KEY\" with the key of the daemon's data "
                           "directory, or use its UNIX socket."},
     [ERR_FORBIDDEN] = {"forbidden", 403, 77,

@@ -57,25 +57,6 @@ ssize_t fd_send(int sock, const void *data, size_t len, const int *fds, size_t n
     return n < 0 ? -errno : n;
 }
 
-static size_t collect_fds(struct msghdr *msg, int *fds, size_t max_fds)
-{
-    size_t n = 0;
-    for (struct cmsghdr *h = CMSG_FIRSTHDR(msg); h != NULL; h = CMSG_NXTHDR(msg, h)) {
-        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t count = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(h) + i * sizeof(int), sizeof(fd));
-            if (n < max_fds)
-                fds[n++] = fd;
-            else
-                close(fd);
-        }
-    }
-    return n;
-}
-
 ssize_t fd_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *ret_n_fds)
 {
     struct iovec iov = {.iov_base = data, .iov_len = len};
@@ -90,7 +71,20 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return -errno;
-    size_t n_fds = collect_fds(&msg, fds, max_fds);
+    size_t n_fds = 0;
+    for (struct cmsghdr *h = CMSG_FIRSTHDR(&msg); h != NULL; h = CMSG_NXTHDR(&msg, h)) {
+        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(h) + i * sizeof(int), sizeof(fd));
+            if (n_fds < max_fds)
+                fds[n_fds++] = fd;
+            else
+                close(fd);
+        }
+    }
     if (ret_n_fds != NULL)
         *ret_n_fds = n_fds;
     return n;

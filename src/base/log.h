@@ -9,7 +9,7 @@ enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
 struct log_field {
     const char *key;  /* NULL ends the list */
-    const char *text; /* NULL: `number` is meant */
+    const char *text; /* NULL if the value is `number` */
     long long number;
 };
 

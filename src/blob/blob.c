@@ -203,8 +203,8 @@ static bool blob_is_idle(int store, const char *path, time_t idle_s)
            st.st_mtime <= time(NULL) - idle_s;
 }
 
-/* A writer may find and touch the blob at any moment. It is taken out of sight first: who comes
- * after that writes it anew, and who came before has left a trace. */
+/* A writer may find and touch the blob at any moment. It is taken out of sight first: a writer that
+ * comes later writes it anew, and one that came before has touched it. */
 int blob_remove_idle(int store, const struct blob_hash *hash, time_t idle_s)
 {
     char path[STORE_PATH_SIZE], aside[STORE_TEMP_SIZE];

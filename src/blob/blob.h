@@ -4,8 +4,8 @@
  * tmp-*. May call base alone.
  *
  * A store is the descriptor of its directory. Nothing here is flushed to the disk by itself:
- * whoever commits to a blob calls blob_sync first. Functions return 0 or -errno unless they say
- * otherwise.
+ * a caller that commits to a blob calls blob_sync first. Functions return 0 or -errno unless they
+ * say otherwise.
  */
 #pragma once
 
@@ -69,7 +69,8 @@ int blob_overwrite_file(int from, int to);
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-/* Marks it as used just now, so that blob_remove_idle lets it be. -ENOENT: there is none. */
+/* Marks it as used just now, so that blob_remove_idle lets it be. -ENOENT if there is no such blob.
+ */
 int blob_touch(int store, const struct blob_hash *hash);
 /* Safe on the disk from now on: the bytes and the name. blob_sync_all does it for the whole store
  * at once, which is cheaper from some dozen blobs on. */

@@ -60,15 +60,6 @@ static void hash_zeros(blake2b_state *hash, uint64_t len)
         blake2b_update(hash, zeros, MIN(len, sizeof(zeros)));
 }
 
-static ssize_t read_at(int fd, void *data, size_t len, off_t at)
-{
-    ssize_t n;
-    do
-        n = pread(fd, data, len, at);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : n;
-}
-
 static int write_at(int fd, const void *bytes, size_t len, off_t at)
 {
     const char *data = bytes;
@@ -93,9 +84,11 @@ static int take_stretch(int fd, off_t start, off_t end, blake2b_state *hash, int
     _free_ unsigned char *piece = malloc(size);
     int r = piece == NULL ? -ENOMEM : 0;
     while (r == 0 && start < end) {
-        ssize_t n = read_at(fd, piece, MIN((size_t)(end - start), size), start);
+        ssize_t n = pread(fd, piece, MIN((size_t)(end - start), size), start);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n <= 0)
-            return n < 0 ? (int)n : -EAGAIN;
+            return n < 0 ? -errno : -EAGAIN;
         if (hash != NULL)
             blake2b_update(hash, piece, (size_t)n);
         if (to >= 0)
@@ -315,28 +308,21 @@ static int punch(int to, off_t start, off_t end)
     return r;
 }
 
-static int overwrite(int from, int to, off_t size)
-{
-    off_t at = 0, start, end;
-    for (; next_data(from, at, size, &start, &end); at = end) {
-        int r = punch(to, at, start);
-        if (r == 0)
-            r = copy_stretch(from, to, start, end);
-        if (r < 0)
-            return r;
-    }
-    return punch(to, at, size);
-}
-
 int blob_overwrite_file(int from, int to)
 {
     struct stat st;
     if (fstat(from, &st) < 0)
         return -errno;
     if (!bytes_share(from, to)) {
+        off_t at = 0, start, end;
         int r = reserve(from, to, st.st_size);
+        for (; r == 0 && next_data(from, at, st.st_size, &start, &end); at = end) {
+            r = punch(to, at, start);
+            if (r == 0)
+                r = copy_stretch(from, to, start, end);
+        }
         if (r == 0)
-            r = overwrite(from, to, st.st_size);
+            r = punch(to, at, st.st_size);
         if (r < 0)
             return r;
     }

@@ -41,6 +41,12 @@ double cli_json_number(const json_t *object, const char *name, double fallback)
     return json_is_number(value) ? json_number_value(value) : fallback;
 }
 
+bool cli_json_is(const json_t *object, const char *name, const char *text)
+{
+    const char *value = cli_json_text(object, name, NULL);
+    return value != NULL && strcmp(value, text) == 0;
+}
+
 static int refuse_answer(const char *what, struct err *e)
 {
     err_set(e, ERR_INTERNAL, "the daemon's answer makes no sense: %s", what);
@@ -71,24 +77,6 @@ static enum err_code code_from_name(const char *name, int http_status)
     return http_status >= 500 ? ERR_INTERNAL : ERR_INVALID;
 }
 
-static int advise_in_plan_mode(const json_t *refusal, struct err *e)
-{
-    size_t since_len = 0, reason_len = 0;
-    const char *since = cli_json_text(refusal, "entered_at", &since_len);
-    const char *reason = cli_json_text(refusal, "entered_reason", &reason_len);
-    _buf_ struct buf text = BUF_INIT(64 * KIB);
-    if (since != NULL) {
-        buf_append_str(&text, "since ");
-        cli_append_safe(&text, since, since_len, false);
-    }
-    if (reason != NULL && reason_len > 0) {
-        buf_append_str(&text, ", because: ");
-        cli_append_safe(&text, reason, MIN(reason_len, (size_t)160), false);
-    }
-    return err_advise(e, "%s%sleave it with: cella unplan SESSION, or cella agent unplan NAME",
-                      buf_str(&text), text.len > 0 ? "; " : "");
-}
-
 static int api_take_error(int http_status, const json_t *object, struct err *e)
 {
     const json_t *error = json_object_get(object, "error");
@@ -104,8 +92,23 @@ static int api_take_error(int http_status, const json_t *object, struct err *e)
     if (code == ERR_UNAUTHORIZED)
         return err_advise(e, "give the daemon's key (the file 'key' in its data directory) with "
                              "--key or CELLA_KEY");
-    if (json_is_object(json_object_get(object, "refusal")))
-        return advise_in_plan_mode(json_object_get(object, "refusal"), e);
+    if (json_is_object(json_object_get(object, "refusal"))) {
+        const json_t *refusal = json_object_get(object, "refusal");
+        size_t since_len = 0, reason_len = 0;
+        const char *since = cli_json_text(refusal, "entered_at", &since_len);
+        const char *reason = cli_json_text(refusal, "entered_reason", &reason_len);
+        _buf_ struct buf text = BUF_INIT(64 * KIB);
+        if (since != NULL) {
+            buf_append_str(&text, "since ");
+            cli_append_safe(&text, since, since_len, false);
+        }
+        if (reason != NULL && reason_len > 0) {
+            buf_append_str(&text, ", because: ");
+            cli_append_safe(&text, reason, MIN(reason_len, (size_t)160), false);
+        }
+        return err_advise(e, "%s%sleave it with: cella unplan SESSION, or cella agent unplan NAME",
+                          buf_str(&text), text.len > 0 ? "; " : "");
+    }
     if (advice == NULL)
         return -1;
     buf_clear(&safe);
@@ -212,74 +215,36 @@ static bool read_session(const json_t *object, struct cli_session *ret)
     return true;
 }
 
-/* One page, and where the next one begins: "" if there is none. */
-static int list_page(struct cli_client *c, const char *query, char next[CURSOR_SIZE], json_t *all,
-                     struct err *e)
-{
-    char path[PATH_SIZE + QUERY_MAX + CURSOR_SIZE];
-    snprintf(path, sizeof(path), "/v1/sessions?limit=%d%s%s%s", PAGE_SESSIONS, query,
-             next[0] != '\0' ? "&cursor=" : "", next);
-    _json_ json_t *object = NULL;
-    if (cli_api_get(c, "GET", path, &object, e) < 0)
-        return -1;
-    json_t *sessions = json_object_get(object, "sessions");
-    if (!json_is_array(sessions) || json_array_size(sessions) + json_array_size(all) > SESSIONS_MAX)
-        return refuse_answer("no list of sessions", e);
-    for (size_t i = 0; i < json_array_size(sessions); i++) {
-        struct cli_session ignored;
-        if (!read_session(json_array_get(sessions, i), &ignored))
-            return refuse_answer("a session without an id", e);
-    }
-    const char *cursor = cli_json_text(object, "next", NULL);
-    snprintf(next, CURSOR_SIZE, "%s", cursor != NULL ? cursor : "");
-    if (strspn(next, CURSOR_CHARS) != strlen(next) ||
-        (cursor != NULL && json_array_size(sessions) == 0))
-        return refuse_answer("a page of sessions without an end", e);
-    json_array_extend(all, sessions);
-    return 0;
-}
-
 int cli_session_list(struct cli_client *c, const char *query, json_t **ret_sessions, struct err *e)
 {
     char next[CURSOR_SIZE] = "";
     _json_ json_t *all = json_array();
     do {
-        if (list_page(c, query, next, all, e) < 0)
+        /* One page; `next` becomes where the page after it begins, "" behind the last. */
+        char path[PATH_SIZE + QUERY_MAX + CURSOR_SIZE];
+        snprintf(path, sizeof(path), "/v1/sessions?limit=%d%s%s%s", PAGE_SESSIONS, query,
+                 next[0] != '\0' ? "&cursor=" : "", next);
+        _json_ json_t *object = NULL;
+        if (cli_api_get(c, "GET", path, &object, e) < 0)
             return -1;
+        json_t *sessions = json_object_get(object, "sessions");
+        if (!json_is_array(sessions) ||
+            json_array_size(sessions) + json_array_size(all) > SESSIONS_MAX)
+            return refuse_answer("no list of sessions", e);
+        for (size_t i = 0; i < json_array_size(sessions); i++) {
+            struct cli_session ignored;
+            if (!read_session(json_array_get(sessions, i), &ignored))
+                return refuse_answer("a session without an id", e);
+        }
+        const char *cursor = cli_json_text(object, "next", NULL);
+        snprintf(next, CURSOR_SIZE, "%s", cursor != NULL ? cursor : "");
+        if (strspn(next, CURSOR_CHARS) != strlen(next) ||
+            (cursor != NULL && json_array_size(sessions) == 0))
+            return refuse_answer("a page of sessions without an end", e);
+        json_array_extend(all, sessions);
     } while (next[0] != '\0');
     *ret_sessions = take_ptr(all);
     return 0;
-}
-
-static bool is_id_prefix(const char *text)
-{
-    size_t len = strlen(text);
-    return len > 0 && len < UUID_SIZE && strspn(text, "0123456789abcdef-") == len;
-}
-
-static bool can_be_name(const char *text)
-{
-    size_t len = strlen(text);
-    return len > 0 && len <= NAME_BYTES_MAX && strspn(text, NAME_CHARS) == len;
-}
-
-/* How many of them are called so; `ret` is the last. Those that have ended count if none lives. */
-static size_t find_by_name(const json_t *sessions, const char *name, struct cli_session *ret)
-{
-    size_t n_found = 0;
-    bool has_living = false;
-    for (size_t i = 0; i < json_array_size(sessions); i++) {
-        const json_t *session = json_array_get(sessions, i);
-        const char *given = cli_json_text(session, "name", NULL);
-        const char *state = cli_json_text(session, "state", NULL);
-        bool is_dead = state != NULL && strcmp(state, "dead") == 0;
-        if (given == NULL || strcmp(given, name) != 0 || (is_dead && n_found > 0))
-            continue;
-        n_found = has_living ? n_found + 1 : 1;
-        has_living = has_living || !is_dead;
-        read_session(session, ret);
-    }
-    return n_found;
 }
 
 static size_t find_by_prefix(const json_t *sessions, const char *prefix, struct cli_session *ret)
@@ -307,15 +272,28 @@ int cli_session_named(const struct cli_args *args, struct err *e)
 int cli_session_find(struct cli_client *c, const char *called, struct cli_session *ret,
                      struct err *e)
 {
-    bool is_prefix = is_id_prefix(called);
-    if (!is_prefix && !can_be_name(called)) {
+    size_t len = strlen(called);
+    bool is_prefix = len > 0 && len < UUID_SIZE && strspn(called, "0123456789abcdef-") == len;
+    bool can_be_name = len > 0 && len <= NAME_BYTES_MAX && strspn(called, NAME_CHARS) == len;
+    if (!is_prefix && !can_be_name) {
         err_set(e, ERR_NOT_FOUND, "there is no session '%.64s'", called);
         return err_advise(e, "list the sessions with: cella ps");
     }
     _json_ json_t *sessions = NULL;
     if (cli_session_list(c, "", &sessions, e) < 0)
         return -1;
-    size_t n_found = find_by_name(sessions, called, ret);
+    /* The last session of that name is taken; sessions that have ended count if none lives. */
+    size_t n_found = 0;
+    bool has_living = false;
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        const json_t *session = json_array_get(sessions, i);
+        bool is_dead = cli_json_is(session, "state", "dead");
+        if (!cli_json_is(session, "name", called) || (is_dead && n_found > 0))
+            continue;
+        n_found = has_living ? n_found + 1 : 1;
+        has_living = has_living || !is_dead;
+        read_session(session, ret);
+    }
     bool is_name = n_found > 0;
     if (!is_name && is_prefix)
         n_found = find_by_prefix(sessions, called, ret);
@@ -329,32 +307,6 @@ int cli_session_find(struct cli_client *c, const char *called, struct cli_sessio
     return err_advise(e, "list the sessions with: cella ps");
 }
 
-static void put_spec(struct json_out *out, const struct cli_session_spec *spec, const char *join)
-{
-    const struct {
-        const char *name, *value;
-    } members[] = {{"runtime", spec->runtime}, {"profile", spec->profile}, {"cwd", spec->cwd},
-                   {"agent", spec->agent},     {"binding", spec->binding}, {"join", join},
-                   {"name", spec->name}};
-    json_put_object(out);
-    for (size_t i = 0; i < ARRAY_LEN(members); i++)
-        if (members[i].value != NULL)
-            json_put_member_str(out, members[i].name, members[i].value);
-    if (spec->idle_timeout_secs >= 0)
-        json_put_member_int(out, "idle_timeout_secs", spec->idle_timeout_secs);
-    if (spec->has_debug)
-        json_put_member_bool(out, "debug", true);
-    if (spec->env != NULL) {
-        json_put_key(out, "env");
-        json_put_value(out, spec->env);
-    }
-    if (spec->labels != NULL) {
-        json_put_key(out, "labels");
-        json_put_value(out, spec->labels);
-    }
-    json_put_object_end(out);
-}
-
 int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec,
                        struct cli_session *ret, struct err *e)
 {
@@ -363,7 +315,29 @@ int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec
         return -1;
     _buf_ struct buf body = BUF_INIT(CREATE_MAX);
     struct json_out out = JSON_OUT(&body);
-    put_spec(&out, spec, spec->join != NULL ? host.id : NULL);
+    const struct {
+        const char *name, *value;
+    } members[] = {{"runtime", spec->runtime}, {"profile", spec->profile},
+                   {"cwd", spec->cwd},         {"agent", spec->agent},
+                   {"binding", spec->binding}, {"join", spec->join != NULL ? host.id : NULL},
+                   {"name", spec->name}};
+    json_put_object(&out);
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (members[i].value != NULL)
+            json_put_member_str(&out, members[i].name, members[i].value);
+    if (spec->idle_timeout_secs >= 0)
+        json_put_member_int(&out, "idle_timeout_secs", spec->idle_timeout_secs);
+    if (spec->has_debug)
+        json_put_member_bool(&out, "debug", true);
+    if (spec->env != NULL) {
+        json_put_key(&out, "env");
+        json_put_value(&out, spec->env);
+    }
+    if (spec->labels != NULL) {
+        json_put_key(&out, "labels");
+        json_put_value(&out, spec->labels);
+    }
+    json_put_object_end(&out);
     if (body.overflowed)
         return err_set(e, ERR_TOO_LARGE, "the options of the session are too long");
     struct cli_request request = {

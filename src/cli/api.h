@@ -62,3 +62,4 @@ int cli_session_list(struct cli_client *c, const char *query, json_t **ret_sessi
 const char *cli_json_text(const json_t *object, const char *name, size_t *ret_len); /* or NULL */
 int64_t cli_json_int(const json_t *object, const char *name, int64_t fallback);
 double cli_json_number(const json_t *object, const char *name, double fallback);
+bool cli_json_is(const json_t *object, const char *name, const char *text); /* is that text */

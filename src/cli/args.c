@@ -94,22 +94,6 @@ static const struct cli_flag *find_flag(const struct cli_verb *verb, const char 
     return NULL;
 }
 
-static int refuse_flag(const struct cli_verb *verb, const char *given, const char *name,
-                       struct err *e)
-{
-    const struct cli_flag *tables[3];
-    size_t n = flag_tables(verb, tables), n_names = 0;
-    const char *names[NAMES_MAX];
-    for (size_t i = 0; i < n; i++)
-        for (const struct cli_flag *f = tables[i]; f->name != NULL && n_names < NAMES_MAX; f++)
-            names[n_names++] = f->name;
-    const char *nearest = cli_nearest(name, names, n_names);
-    err_set(e, ERR_INVALID, "unknown option %.64s", given);
-    if (nearest != NULL)
-        return err_advise(e, "did you mean --%s? See: cella %s --help", nearest, verb->name);
-    return err_advise(e, "see: cella %s --help", verb->name);
-}
-
 /* Returns how many words of argv the flag took. */
 static int take_flag(struct cli_args *args, const struct cli_flag *flag, const char *value,
                      int n_words)
@@ -144,8 +128,20 @@ static int parse_flag(struct cli_args *args, size_t argc, char **argv, struct er
     const char *inlined = is_long ? strchr(name, '=') : (name[1] != '\0' ? name + 1 : NULL);
     size_t len = inlined != NULL ? (size_t)(inlined - name) : strlen(name);
     const struct cli_flag *flag = find_flag(args->verb, name, len, is_long ? 0 : *name);
-    if (flag == NULL)
-        return refuse_flag(args->verb, word, name, e);
+    if (flag == NULL) {
+        const struct cli_flag *tables[3];
+        size_t n = flag_tables(args->verb, tables), n_names = 0;
+        const char *names[NAMES_MAX];
+        for (size_t i = 0; i < n; i++)
+            for (const struct cli_flag *f = tables[i]; f->name != NULL && n_names < NAMES_MAX; f++)
+                names[n_names++] = f->name;
+        const char *nearest = cli_nearest(name, names, n_names);
+        err_set(e, ERR_INVALID, "unknown option %.64s", word);
+        if (nearest != NULL)
+            return err_advise(e, "did you mean --%s? See: cella %s --help", nearest,
+                              args->verb->name);
+        return err_advise(e, "see: cella %s --help", args->verb->name);
+    }
     if (flag->value == NULL) {
         if (inlined != NULL)
             return err_set(e, ERR_INVALID, "--%s takes no value", flag->name);

@@ -14,7 +14,7 @@ struct cli_args {
     size_t n_given;
     const char **words; /* what is not a flag, in order; points into argv */
     size_t n_words;
-    /* Runs another command line, for verbs that offer others; set by whoever runs the verb. */
+    /* Runs another command line, for verbs that offer others; set by the caller of the verb. */
     int (*run_line)(int argc, char **argv);
 };
 

@@ -48,11 +48,6 @@ json_t *cli_assist_complete(struct cli_client *c, const char *session_id, const 
 /* ---- what a name is ----------------------------------------------------------------------------
  */
 
-static bool is_in_name(char c)
-{
-    return isalnum((unsigned char)c) || strchr("_.$%", c) != NULL || (unsigned char)c >= 0x80;
-}
-
 /* The name, and how many question marks stand around it; 0: the line is something else. */
 static unsigned parse_question(const char *line, const char **ret_name, size_t *ret_len)
 {
@@ -65,7 +60,8 @@ static unsigned parse_question(const char *line, const char **ret_name, size_t *
     while (end > start && line[end - 1] == '?' && n_marks < 2)
         end--, n_marks++;
     for (size_t i = start; i < end; i++)
-        if (!is_in_name(line[i]))
+        if (!(isalnum((unsigned char)line[i]) || strchr("_.$%", line[i]) != NULL ||
+              (unsigned char)line[i] >= 0x80))
             return 0;
     *ret_name = line + start;
     *ret_len = end - start;
@@ -77,34 +73,6 @@ bool cli_assist_is_question(const char *line)
     const char *name;
     size_t len;
     return parse_question(line, &name, &len) > 0;
-}
-
-static void append_row(struct buf *out, const char *title, const char *text, size_t len,
-                       bool is_coloured)
-{
-    bool is_long = memchr(text, '\n', len) != NULL;
-    buf_printf(out, "%s%s:%s%s", is_coloured ? "\033[31m" : "", title, is_coloured ? "\033[0m" : "",
-               is_long ? "\n" : " ");
-    cli_append_safe(out, text, len, true);
-    buf_append_char(out, '\n');
-}
-
-static void append_meaning(struct buf *out, const json_t *told, bool is_coloured)
-{
-    static const struct {
-        const char *member, *title;
-    } rows[] = {{"signature", "Signature"}, {"type", "Type"},    {"text", "Value"}, {"doc", "Doc"},
-                {"file", "File"},           {"source", "Source"}};
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        size_t len = 0;
-        const char *text = cli_json_text(told, rows[i].member, &len);
-        if (text != NULL && len > 0)
-            append_row(out, rows[i].title, text, len, is_coloured);
-        int64_t elements = cli_json_int(told, "len", -1);
-        if (strcmp(rows[i].member, "text") == 0 && elements >= 0)
-            buf_printf(out, "%sLength:%s %lld\n", is_coloured ? "\033[31m" : "",
-                       is_coloured ? "\033[0m" : "", (long long)elements);
-    }
 }
 
 void cli_assist_answer(struct cli_client *c, const char *session_id, const char *line,
@@ -121,7 +89,26 @@ void cli_assist_answer(struct cli_client *c, const char *session_id, const char 
         return;
     }
     if (json_is_true(json_object_get(told, "found"))) {
-        append_meaning(&out, told, is_coloured);
+        static const struct {
+            const char *member, *title;
+        } rows[] = {{"signature", "Signature"}, {"type", "Type"},
+                    {"text", "Value"},          {"doc", "Doc"},
+                    {"file", "File"},           {"source", "Source"}};
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+            size_t text_len = 0;
+            const char *text = cli_json_text(told, rows[i].member, &text_len);
+            if (text != NULL && text_len > 0) {
+                bool is_long = memchr(text, '\n', text_len) != NULL;
+                buf_printf(&out, "%s%s:%s%s", is_coloured ? "\033[31m" : "", rows[i].title,
+                           is_coloured ? "\033[0m" : "", is_long ? "\n" : " ");
+                cli_append_safe(&out, text, text_len, true);
+                buf_append_char(&out, '\n');
+            }
+            int64_t elements = cli_json_int(told, "len", -1);
+            if (strcmp(rows[i].member, "text") == 0 && elements >= 0)
+                buf_printf(&out, "%sLength:%s %lld\n", is_coloured ? "\033[31m" : "",
+                           is_coloured ? "\033[0m" : "", (long long)elements);
+        }
     } else {
         cli_append_safe(&out, name, len, false);
         buf_append_str(&out, " is not there\n");
@@ -147,18 +134,6 @@ static const struct {
 bool cli_assist_is_command(const char *line)
 {
     return line[0] == ':' && isalpha((unsigned char)line[1]);
-}
-
-static void assist_help(void)
-{
-    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        buf_printf(&out, ":%-8s %s\n", commands[i].name, commands[i].doc);
-    buf_append_str(&out, ":help     this list\n"
-                         "name?     what it is; name?? with its source\n"
-                         "Tab       how the line could go on\n"
-                         "Ctrl-C    interrupts a cell or clears the line, Ctrl-D ends this\n");
-    fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
 }
 
 static void assist_files(struct cli_client *c, const char *session_id)
@@ -230,5 +205,12 @@ void cli_assist_run(struct cli_client *c, const struct cli_args *args, const cha
     }
     if (strcmp(text, "help") != 0)
         cli_say(STDERR_FILENO, "cella: there is no command :%.32s\n", text);
-    assist_help();
+    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        buf_printf(&out, ":%-8s %s\n", commands[i].name, commands[i].doc);
+    buf_append_str(&out, ":help     this list\n"
+                         "name?     what it is; name?? with its source\n"
+                         "Tab       how the line could go on\n"
+                         "Ctrl-C    interrupts a cell or clears the line, Ctrl-D ends this\n");
+    fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
 }

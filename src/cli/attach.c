@@ -61,17 +61,6 @@ static void attach_put(struct attached *a, enum websocket_opcode opcode, const c
         a->out.data[at + i] = (char)((unsigned char)a->out.data[at + i] ^ mask[i % 4]);
 }
 
-static void attach_put_size(struct attached *a)
-{
-    struct winsize size;
-    char text[96];
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0 || size.ws_col == 0)
-        return;
-    int len = snprintf(text, sizeof(text), "{\"type\":\"resize\",\"rows\":%u,\"cols\":%u}",
-                       size.ws_row, size.ws_col);
-    attach_put(a, WEBSOCKET_TEXT, text, (size_t)len);
-}
-
 static void attach_take_end(struct attached *a, const char *text, size_t len)
 {
     struct err ignored;
@@ -89,21 +78,6 @@ static void attach_take_end(struct attached *a, const char *text, size_t len)
     _buf_ struct buf safe = BUF_INIT(sizeof(a->reason) - 1);
     cli_append_safe(&safe, reason, MIN(reason_len, (size_t)200), false);
     snprintf(a->reason, sizeof(a->reason), "%s", buf_str(&safe));
-}
-
-static void attach_on_frame(struct attached *a, int opcode, const char *data, size_t len)
-{
-    size_t done;
-    if (opcode == WEBSOCKET_BINARY) {
-        if (cli_write(STDOUT_FILENO, data, len, &done) < 0)
-            a->is_over = true;
-    } else if (opcode == WEBSOCKET_TEXT) {
-        attach_take_end(a, data, len);
-    } else if (opcode == WEBSOCKET_PING) {
-        attach_put(a, WEBSOCKET_PONG, data, len);
-    } else if (opcode == WEBSOCKET_CLOSE) {
-        a->is_over = true;
-    }
 }
 
 /* Whole frames of the daemon, which sends none in pieces. False: what it sends makes no sense. */
@@ -127,7 +101,18 @@ static bool attach_take_frames(struct attached *a)
             return false;
         if (a->in.len < head_len + len)
             return true;
-        attach_on_frame(a, head[0] & 15, a->in.data + head_len, len);
+        unsigned opcode = head[0] & 15;
+        size_t done;
+        if (opcode == WEBSOCKET_BINARY) {
+            if (cli_write(STDOUT_FILENO, a->in.data + head_len, len, &done) < 0)
+                a->is_over = true;
+        } else if (opcode == WEBSOCKET_TEXT) {
+            attach_take_end(a, a->in.data + head_len, len);
+        } else if (opcode == WEBSOCKET_PING) {
+            attach_put(a, WEBSOCKET_PONG, a->in.data + head_len, len);
+        } else if (opcode == WEBSOCKET_CLOSE) {
+            a->is_over = true;
+        }
         buf_consume(&a->in, head_len + len);
     }
     return true;
@@ -172,49 +157,25 @@ static void attach_read_keys(struct attached *a)
     }
 }
 
-/* ---- the caller's terminal ------------------------------------------------------------------- */
-
-static void attach_set_terminal(struct attached *a)
-{
-    struct termios raw;
-    a->is_terminal = tcgetattr(STDIN_FILENO, &a->before) == 0;
-    if (!a->is_terminal)
-        return;
-    raw = a->before;
-    cfmakeraw(&raw);
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-}
-
-static void attach_restore_terminal(const struct attached *a)
-{
-    if (a->is_terminal)
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &a->before);
-}
-
-static int attach_take_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGWINCH);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGINT);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* ---- between them ---------------------------------------------------------------------------- */
 
+/* Signals of the caller's terminal: its new size, Ctrl-C, and what ends this program. */
 static void attach_read_signals(struct attached *a)
 {
     struct signalfd_siginfo info;
+    struct winsize size;
+    char text[96];
     while (read(a->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo == SIGWINCH)
-            attach_put_size(a);
-        else if (info.ssi_signo == SIGINT && !a->is_terminal)
+        if (info.ssi_signo == SIGINT && !a->is_terminal) {
             attach_put(a, WEBSOCKET_BINARY, "\x03", 1);
-        else
+        } else if (info.ssi_signo != SIGWINCH) {
             a->was_left = a->is_over = true;
+        } else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row != 0 &&
+                   size.ws_col != 0) {
+            int len = snprintf(text, sizeof(text), "{\"type\":\"resize\",\"rows\":%u,\"cols\":%u}",
+                               size.ws_row, size.ws_col);
+            attach_put(a, WEBSOCKET_TEXT, text, (size_t)len);
+        }
     }
 }
 
@@ -276,20 +237,6 @@ static void attach_append_quoted(struct buf *out, const char *text)
     }
 }
 
-static void attach_write_path(struct buf *out, const char *session_id, const struct cli_args *args)
-{
-    struct winsize size = {0};
-    const char *term = getenv("TERM");
-    buf_printf(out, "/v1/sessions/%s/terminal?term=", session_id);
-    attach_append_quoted(out, term != NULL && term[0] != '\0' ? term : "dumb");
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
-        buf_printf(out, "&rows=%u&cols=%u", size.ws_row, size.ws_col);
-    for (size_t i = 1; i < args->n_words; i++) {
-        buf_append_str(out, i == 1 ? "&command=" : "%20");
-        attach_append_quoted(out, args->words[i]);
-    }
-}
-
 static int attach_work(const struct cli_args *args, struct cli_client *c, void *context,
                        struct err *e)
 {
@@ -299,7 +246,16 @@ static int attach_work(const struct cli_args *args, struct cli_client *c, void *
     _buf_ struct buf path = BUF_INIT(ATTACH_PATH_MAX), key = BUF_INIT(64);
     if (cli_session_find(c, args->words[0], &session, e) < 0)
         return -1;
-    attach_write_path(&path, session.id, args);
+    struct winsize size = {0};
+    const char *term = getenv("TERM");
+    buf_printf(&path, "/v1/sessions/%s/terminal?term=", session.id);
+    attach_append_quoted(&path, term != NULL && term[0] != '\0' ? term : "dumb");
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
+        buf_printf(&path, "&rows=%u&cols=%u", size.ws_row, size.ws_col);
+    for (size_t i = 1; i < args->n_words; i++) {
+        buf_append_str(&path, i == 1 ? "&command=" : "%20");
+        attach_append_quoted(&path, args->words[i]);
+    }
     if (path.overflowed)
         return err_set(e, ERR_INVALID, "the command is too long");
     if (getrandom(nonce, sizeof(nonce), 0) < 0)
@@ -307,14 +263,28 @@ static int attach_work(const struct cli_args *args, struct cli_client *c, void *
     base64_encode(&key, nonce, sizeof(nonce));
     if (cli_api_upgrade(c, buf_str(&path), buf_str(&key), e) < 0)
         return -1;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGWINCH);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
     struct attached a = {.sock = c->fd,
-                         .signals = attach_take_signals(),
+                         .signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
                          .has_input = true,
                          .in = BUF_INIT(2 * ATTACH_FRAME_MAX),
                          .out = BUF_INIT(4 * ATTACH_OUT_MAX)};
-    attach_set_terminal(&a);
+    struct termios raw;
+    a.is_terminal = tcgetattr(STDIN_FILENO, &a.before) == 0;
+    if (a.is_terminal) {
+        raw = a.before;
+        cfmakeraw(&raw);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    }
     int r = attach_relay(&a, e);
-    attach_restore_terminal(&a);
+    if (a.is_terminal)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &a.before);
     close(a.signals);
     buf_free(&a.in);
     buf_free(&a.out);

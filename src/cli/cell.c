@@ -38,8 +38,7 @@ static const struct {
 
 bool cli_cell_is_status(const json_t *answer, const char *status)
 {
-    const char *text = cli_json_text(answer, "status", NULL);
-    return text != NULL && strcmp(text, status) == 0;
+    return cli_json_is(answer, "status", status);
 }
 
 static int exit_status_of(const json_t *answer, const char *member)
@@ -53,12 +52,6 @@ static bool cell_has_ended(const json_t *answer)
     return cli_cell_is_status(answer, "ok") || cli_cell_is_status(answer, "error");
 }
 
-static bool cell_is_error(const json_t *answer, const char *name)
-{
-    const char *text = cli_json_text(json_object_get(answer, "error"), "name", NULL);
-    return text != NULL && strcmp(text, name) == 0;
-}
-
 static bool cell_is_number(const char *text, size_t len)
 {
     size_t sign = len > 1 && text[0] == '-';
@@ -68,12 +61,14 @@ static bool cell_is_number(const char *text, size_t len)
 int cli_cell_left_with(const json_t *answer)
 {
     size_t len = 0;
-    const char *words = cli_json_text(json_object_get(answer, "error"), "message", &len);
+    const json_t *error = json_object_get(answer, "error");
+    const char *words = cli_json_text(error, "message", &len);
     int told = exit_status_of(answer, "exit_code");
-    bool is_failure = cli_cell_is_status(answer, "error") && cell_is_error(answer, "SystemExit");
+    bool is_failure =
+        cli_cell_is_status(answer, "error") && cli_json_is(error, "name", "SystemExit");
     if (cli_cell_is_status(answer, "ok") && told == 0)
         return 0;
-    if (told >= 0 && (is_failure || cell_is_error(answer, "Exited")))
+    if (told >= 0 && (is_failure || cli_json_is(error, "name", "Exited")))
         return told;
     if (!is_failure)
         return -1;
@@ -136,7 +131,7 @@ static void send_interrupt(const struct run *run)
     cli_client_close(&other);
 }
 
-/* Ctrl-C is for the cell; one that ignores it is left by pressing it again. */
+/* Ctrl-C is for the cell; a cell that ignores Ctrl-C is left by pressing it again. */
 static bool cell_take_signal(void *context, int signo)
 {
     struct run *run = context;
@@ -153,20 +148,17 @@ static bool cell_take_signal(void *context, int signo)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static bool spoil(struct run *run, const char *what)
-{
-    err_set(&run->problem, ERR_INTERNAL, "the daemon's stream makes no sense: %s", what);
-    run->is_problem = true;
-    return false;
-}
-
 static bool cell_take_output(struct run *run, const json_t *event)
 {
     size_t len = 0;
     const char *stream = cli_json_text(event, "stream", NULL);
     const char *text = cli_json_text(event, "text", &len);
-    if (stream == NULL || text == NULL)
-        return spoil(run, "an output without text");
+    if (stream == NULL || text == NULL) {
+        err_set(&run->problem, ERR_INTERNAL, "the daemon's stream makes no sense: %s",
+                "an output without text");
+        run->is_problem = true;
+        return false;
+    }
     cli_show_stream(run->cell->show, strcmp(stream, "stderr") == 0, text, len);
     return true;
 }
@@ -208,15 +200,6 @@ static void put_wait(struct json_out *out, const struct cli_cell *cell)
         json_put_member_bool(out, "names", true);
     if (cell->on_disconnect != NULL)
         json_put_member_str(out, "on_disconnect", cell->on_disconnect);
-}
-
-static void cell_put_code(struct json_out *out, const struct cli_cell *cell)
-{
-    if (cell->path == NULL)
-        json_put_member_text(out, "code", cell->code, cell->code_len);
-    json_put_member_str(out, "images", "inline"); /* shown, written to files or passed on */
-    if (cell->timeout_ms > 0)
-        json_put_member_int(out, "timeout_ms", cell->timeout_ms);
 }
 
 /* Why there is no answer, when it was not the daemon's doing. */
@@ -268,20 +251,6 @@ static int cell_ask(struct run *run, const char *path, const struct buf *body, j
     return status;
 }
 
-static int ask_to_run(struct run *run, json_t **ret_answer, struct err *e)
-{
-    char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "/v1/sessions/%s/%s", run->cell->session_id,
-             run->cell->how != NULL ? run->cell->how : "exec");
-    _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);
-    struct json_out out = JSON_OUT(&body);
-    json_put_object(&out);
-    cell_put_code(&out, run->cell);
-    put_wait(&out, run->cell);
-    json_put_object_end(&out);
-    return cell_ask(run, run->cell->path != NULL ? run->cell->path : path, &body, ret_answer, e);
-}
-
 static int ask_to_continue(struct run *run, json_t **ret_answer, struct err *e)
 {
     char path[PATH_SIZE];
@@ -331,28 +300,6 @@ static void prepend_text(json_t *later, const json_t *earlier, const char *name)
     json_object_set_new(later, name, json_stringn(buf_str(&whole), whole.len));
 }
 
-static void prepend_outputs(json_t *later, const json_t *earlier)
-{
-    json_t *all = json_array();
-    json_array_extend(all, json_object_get(earlier, "outputs"));
-    json_array_extend(all, json_object_get(later, "outputs"));
-    json_object_set_new(later, "outputs", all);
-}
-
-static void merge(json_t *later, const json_t *earlier)
-{
-    prepend_text(later, earlier, "stdout");
-    prepend_text(later, earlier, "stderr");
-    prepend_outputs(later, earlier);
-    int64_t lost = cli_json_int(earlier, "dropped_bytes", 0);
-    if (lost > 0) {
-        lost += cli_json_int(later, "dropped_bytes", 0);
-        json_object_set_new(later, "dropped_bytes", json_integer(lost));
-    }
-    if (json_is_true(json_object_get(earlier, "truncated")))
-        json_object_set_new(later, "truncated", json_true());
-}
-
 /* Asks for the input and passes it on: the cell's next answer. */
 static int answer_input(struct run *run, const json_t *asked, json_t **ret_answer, struct err *e)
 {
@@ -387,7 +334,19 @@ static int answer_inputs(struct run *run, json_t **answer, struct err *e)
         run->cell->number = cli_json_int(asked, "number", 0);
         if (answer_input(run, asked, answer, e) < 0)
             return -1;
-        merge(*answer, asked);
+        prepend_text(*answer, asked, "stdout");
+        prepend_text(*answer, asked, "stderr");
+        json_t *all = json_array();
+        json_array_extend(all, json_object_get(asked, "outputs"));
+        json_array_extend(all, json_object_get(*answer, "outputs"));
+        json_object_set_new(*answer, "outputs", all);
+        int64_t lost = cli_json_int(asked, "dropped_bytes", 0);
+        if (lost > 0) {
+            lost += cli_json_int(*answer, "dropped_bytes", 0);
+            json_object_set_new(*answer, "dropped_bytes", json_integer(lost));
+        }
+        if (json_is_true(json_object_get(asked, "truncated")))
+            json_object_set_new(*answer, "truncated", json_true());
     }
     return 0;
 }
@@ -397,7 +356,20 @@ static int answer_inputs(struct run *run, json_t **answer, struct err *e)
 int cli_cell_run(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer, struct err *e)
 {
     struct run run = {.client = c, .cell = cell};
-    if (ask_to_run(&run, ret_answer, e) < 0)
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/v1/sessions/%s/%s", run.cell->session_id,
+             run.cell->how != NULL ? run.cell->how : "exec");
+    _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);
+    struct json_out out = JSON_OUT(&body);
+    json_put_object(&out);
+    if (run.cell->path == NULL)
+        json_put_member_text(&out, "code", run.cell->code, run.cell->code_len);
+    json_put_member_str(&out, "images", "inline"); /* shown, written to files or passed on */
+    if (run.cell->timeout_ms > 0)
+        json_put_member_int(&out, "timeout_ms", run.cell->timeout_ms);
+    put_wait(&out, run.cell);
+    json_put_object_end(&out);
+    if (cell_ask(&run, run.cell->path != NULL ? run.cell->path : path, &body, ret_answer, e) < 0)
         return -1;
     return answer_inputs(&run, ret_answer, e);
 }
@@ -425,24 +397,15 @@ int cli_cell_input(struct cli_client *c, struct cli_cell *cell, const char *text
 static void show_farewell(struct cli_show *show, const json_t *answer)
 {
     size_t len = 0;
-    const char *words = cli_json_text(json_object_get(answer, "error"), "message", &len);
-    if (!cell_is_error(answer, "SystemExit") || words == NULL || len == 0 ||
+    const json_t *error = json_object_get(answer, "error");
+    const char *words = cli_json_text(error, "message", &len);
+    if (!cli_json_is(error, "name", "SystemExit") || words == NULL || len == 0 ||
         cell_is_number(words, len))
         return;
     _buf_ struct buf text = BUF_INIT(16 * MIB);
     cli_append_safe(&text, words, len, true);
     buf_append_char(&text, '\n');
     cli_show_stream(show, true, buf_str(&text), text.len);
-}
-
-static void note_losses(const json_t *answer)
-{
-    int64_t dropped = cli_json_int(answer, "dropped_bytes", 0);
-    if (dropped > 0)
-        cli_say(STDERR_FILENO,
-                "cella: %lld bytes of output were not shown: they came faster than "
-                "they were read\n",
-                (long long)dropped);
 }
 
 /* About what a command of the cell wrote. */
@@ -457,46 +420,6 @@ static void note_advice(const json_t *answer)
     cli_say(STDERR_FILENO, "cella: %s\n", buf_str(&safe));
 }
 
-/* Why something failed that its own message may not explain. */
-static void note_denied(const json_t *answer)
-{
-    const json_t *denied = json_object_get(answer, "denied");
-    _buf_ struct buf names = BUF_INIT(4 * KIB);
-    for (size_t i = 0; i < json_array_size(denied); i++) {
-        size_t len = 0;
-        const char *call = cli_json_text(json_array_get(denied, i), "call", &len);
-        buf_append_str(&names, names.len > 0 ? ", " : "");
-        cli_append_safe(&names, call != NULL ? call : "?", call != NULL ? len : 1, false);
-    }
-    if (names.len > 0 && cli_cell_exit_status(answer) != 0)
-        cli_say(STDERR_FILENO, "cella: the sandbox denied: %s\n", buf_str(&names));
-}
-
-static void note_news(const json_t *answer)
-{
-    _buf_ struct buf news = BUF_INIT(64 * KIB);
-    cli_describe_news(&news, answer);
-    if (news.len > 0)
-        cli_say(STDERR_FILENO, "%s", buf_str(&news));
-}
-
-/* What to do about a cell that has not ended. */
-static void note_unfinished(const struct cli_cell *cell, const json_t *answer)
-{
-    long long number = (long long)cli_json_int(answer, "number", 0);
-    if (cli_cell_is_status(answer, "running") || cli_cell_is_status(answer, "queued"))
-        cli_say(STDERR_FILENO, "cella: it still runs; go on with: cella continue %.8s %lld\n",
-                cell->session_id, number);
-    if (!cli_cell_is_status(answer, "input_required"))
-        return;
-    size_t len = 0;
-    const char *prompt = cli_json_text(json_object_get(answer, "input"), "prompt", &len);
-    _buf_ struct buf safe = BUF_INIT(64 * KIB);
-    cli_append_safe(&safe, prompt != NULL ? prompt : "", len, true);
-    cli_say(STDERR_FILENO, "%s%scella: it waits for a line; give it with: cella input %.8s TEXT\n",
-            buf_str(&safe), safe.len > 0 ? "\n" : "", cell->session_id);
-}
-
 int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
 {
     struct cli_show *show = cell->show;
@@ -507,12 +430,44 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
         show_farewell(show, answer);
     else
         cli_show_error(show, answer);
-    note_losses(answer);
+    int64_t dropped = cli_json_int(answer, "dropped_bytes", 0);
+    if (dropped > 0)
+        cli_say(STDERR_FILENO,
+                "cella: %lld bytes of output were not shown: they came faster than "
+                "they were read\n",
+                (long long)dropped);
     note_advice(answer);
-    note_denied(answer);
-    if (!show->is_temporary) /* else nobody will miss it */
-        note_news(answer);
-    note_unfinished(cell, answer);
+    /* Why something failed that its own message may not explain. */
+    const json_t *denied = json_object_get(answer, "denied");
+    _buf_ struct buf names = BUF_INIT(4 * KIB);
+    for (size_t i = 0; i < json_array_size(denied); i++) {
+        size_t len = 0;
+        const char *call = cli_json_text(json_array_get(denied, i), "call", &len);
+        buf_append_str(&names, names.len > 0 ? ", " : "");
+        cli_append_safe(&names, call != NULL ? call : "?", call != NULL ? len : 1, false);
+    }
+    if (names.len > 0 && cli_cell_exit_status(answer) != 0)
+        cli_say(STDERR_FILENO, "cella: the sandbox denied: %s\n", buf_str(&names));
+    if (!show->is_temporary) { /* else nobody will miss the session */
+        _buf_ struct buf news = BUF_INIT(64 * KIB);
+        cli_describe_news(&news, answer);
+        if (news.len > 0)
+            cli_say(STDERR_FILENO, "%s", buf_str(&news));
+    }
+    /* What to do about a cell that has not ended. */
+    long long number = (long long)cli_json_int(answer, "number", 0);
+    if (cli_cell_is_status(answer, "running") || cli_cell_is_status(answer, "queued"))
+        cli_say(STDERR_FILENO, "cella: it still runs; go on with: cella continue %.8s %lld\n",
+                cell->session_id, number);
+    if (cli_cell_is_status(answer, "input_required")) {
+        size_t len = 0;
+        const char *prompt = cli_json_text(json_object_get(answer, "input"), "prompt", &len);
+        _buf_ struct buf safe = BUF_INIT(64 * KIB);
+        cli_append_safe(&safe, prompt != NULL ? prompt : "", len, true);
+        cli_say(STDERR_FILENO,
+                "%s%scella: it waits for a line; give it with: cella input %.8s TEXT\n",
+                buf_str(&safe), safe.len > 0 ? "\n" : "", cell->session_id);
+    }
     if (cell->wants_names && show->problem == 0)
         cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));
     return show->problem == -EPIPE ? CLI_EXIT_PIPE : cli_cell_exit_status(answer);

@@ -9,7 +9,7 @@ struct cli_cell {
     const char *session_id;
     const char *how;  /* "exec" or "try"; NULL: exec */
     const char *path; /* of a cell of a notebook, which brings its own code; NULL: by the above */
-    int64_t number;   /* to continue or to answer; 0: the one that waits for input */
+    int64_t number;   /* to continue or to answer; 0: the cell that waits for input */
     const char *code; /* to run; checked with cli_cell_check_code */
     size_t code_len;
     int64_t timeout_ms;        /* 0: the daemon's default */

@@ -6,29 +6,6 @@
 
 enum { SHOWN_MAX = 16 << 20 };
 
-static void append_row(struct buf *out, const json_t *checkpoint, bool is_current)
-{
-    _buf_ struct buf cells = BUF_INIT(4 * KIB), age = BUF_INIT(64), size = BUF_INIT(64);
-    int64_t parent = cli_json_int(checkpoint, "parent", -1);
-    int64_t bytes = cli_json_int(checkpoint, "memory_bytes", -1);
-    cli_describe_cells(&cells, json_object_get(checkpoint, "cells"));
-    cli_describe_age(&age, cli_json_text(checkpoint, "at", NULL));
-    if (bytes >= 0)
-        cli_describe_size(&size, (uint64_t)bytes);
-    buf_printf(out, "%c %4lld ", is_current ? '*' : ' ',
-               (long long)cli_json_int(checkpoint, "id", 0));
-    if (parent >= 0)
-        buf_printf(out, "%6lld", (long long)parent);
-    else
-        buf_printf(out, "%6s", "-");
-    buf_printf(out, "  %-16s %5s %9s  ", cells.len > 0 ? buf_str(&cells) : "-", buf_str(&age),
-               size.len > 0 ? buf_str(&size) : "-");
-    cli_describe_files(out, checkpoint);
-    buf_append_str(out, ", ");
-    cli_describe_restore(out, checkpoint);
-    buf_append_char(out, '\n');
-}
-
 void cli_append_checkpoints(struct buf *out, const json_t *timeline)
 {
     const json_t *checkpoints = json_object_get(timeline, "checkpoints");
@@ -37,7 +14,25 @@ void cli_append_checkpoints(struct buf *out, const json_t *timeline)
                "RESTORE");
     for (size_t i = 0; i < json_array_size(checkpoints); i++) {
         const json_t *checkpoint = json_array_get(checkpoints, i);
-        append_row(out, checkpoint, cli_json_int(checkpoint, "id", -2) == current);
+        _buf_ struct buf cells = BUF_INIT(4 * KIB), age = BUF_INIT(64), size = BUF_INIT(64);
+        int64_t parent = cli_json_int(checkpoint, "parent", -1);
+        int64_t bytes = cli_json_int(checkpoint, "memory_bytes", -1);
+        cli_describe_cells(&cells, json_object_get(checkpoint, "cells"));
+        cli_describe_age(&age, cli_json_text(checkpoint, "at", NULL));
+        if (bytes >= 0)
+            cli_describe_size(&size, (uint64_t)bytes);
+        buf_printf(out, "%c %4lld ", (cli_json_int(checkpoint, "id", -2) == current) ? '*' : ' ',
+                   (long long)cli_json_int(checkpoint, "id", 0));
+        if (parent >= 0)
+            buf_printf(out, "%6lld", (long long)parent);
+        else
+            buf_printf(out, "%6s", "-");
+        buf_printf(out, "  %-16s %5s %9s  ", cells.len > 0 ? buf_str(&cells) : "-", buf_str(&age),
+                   size.len > 0 ? buf_str(&size) : "-");
+        cli_describe_files(out, checkpoint);
+        buf_append_str(out, ", ");
+        cli_describe_restore(out, checkpoint);
+        buf_append_char(out, '\n');
     }
 }
 

@@ -36,7 +36,7 @@ struct cli_request {
     int64_t body_total;
     /* Takes the body of an answer that is no error, piece by piece. False ends it. */
     cli_on_stream take_body;
-    uint64_t deadline_ms;  /* monotonic; 0: none */
+    uint64_t deadline_ms;  /* monotonic; 0 if there is no deadline */
     const char *upgrade;   /* to a WebSocket, with this key; NULL: not */
     cli_on_event on_event; /* if set a stream is asked for, and its events come here */
     /* A signal arrived while waiting. False gives up. NULL: every signal does. */

@@ -5,6 +5,7 @@
 #include "cli/args.h"
 #include "cli/terminal.h"
 #include "ops/ops.h"
+#include "policy/oauth.h"
 #include "runtime/interpreter.h"
 #include "session/spec.h"
 #include "wire/json.h"
@@ -24,6 +25,15 @@ static int check_interpreters(const struct config *c, struct err *e)
 static bool is_program(const char *path)
 {
     return access(path, X_OK) == 0;
+}
+
+static int check_keys(const struct config *c, struct err *e)
+{
+    struct oauth *oauth;
+    if (oauth_load(c, &oauth, e) < 0)
+        return -1;
+    oauth_free(oauth);
+    return 0;
 }
 
 /* ---- for programs ------------------------------------------------------------------------------
@@ -62,15 +72,35 @@ static void put_people(struct json_out *out, const struct config *c)
     json_put_array_end(out);
 }
 
-static void put_notebook(struct json_out *out, const struct config_notebook *notebook)
+static void put_texts(struct json_out *out, const char *name, const char *const *texts)
 {
-    json_put_key(out, "notebook");
+    json_put_key(out, name);
+    json_put_array(out);
+    for (; *texts != NULL; texts++)
+        json_put_str(out, *texts);
+    json_put_array_end(out);
+}
+
+static void put_oauth(struct json_out *out, const struct config_oauth *oauth)
+{
+    json_put_key(out, "oauth");
     json_put_object(out);
-    json_put_member_int(out, "max_cells", notebook->max_cells);
-    json_put_member_int(out, "max_output_kb", notebook->max_output_kb);
-    json_put_member_int(out, "max_pictures_mb", notebook->max_pictures_mb);
-    json_put_member_int(out, "ttl_days", notebook->ttl_days);
-    json_put_member_bool(out, "cells_json", notebook->has_cells_json);
+    json_put_member_str(out, "resource", oauth->resource);
+    json_put_member_int(out, "leeway_secs", oauth->leeway_secs);
+    json_put_key(out, "issuers");
+    json_put_array(out);
+    for (size_t i = 0; i < oauth->n_issuers; i++) {
+        const struct config_issuer *issuer = &oauth->issuers[i];
+        json_put_object(out);
+        json_put_member_str(out, "issuer", issuer->issuer);
+        put_texts(out, "audience", issuer->audiences);
+        put_texts(out, "keys", issuer->keys);
+        put_texts(out, "scopes", issuer->scopes);
+        json_put_member_str(out, "agent_claim", issuer->agent_claim);
+        json_put_member_str(out, "agent", issuer->agent);
+        json_put_object_end(out);
+    }
+    json_put_array_end(out);
     json_put_object_end(out);
 }
 
@@ -98,9 +128,17 @@ static void config_write_json(const struct config *c, struct buf *text)
     json_put_member_int(&out, "idle_timeout_secs", c->idle_timeout_secs);
     json_put_member_int(&out, "max_age_secs", c->max_age_secs);
     put_ceiling(&out, &c->ceiling);
-    put_notebook(&out, &c->notebook);
+    json_put_key(&out, "notebook");
+    json_put_object(&out);
+    json_put_member_int(&out, "max_cells", c->notebook.max_cells);
+    json_put_member_int(&out, "max_output_kb", c->notebook.max_output_kb);
+    json_put_member_int(&out, "max_pictures_mb", c->notebook.max_pictures_mb);
+    json_put_member_int(&out, "ttl_days", c->notebook.ttl_days);
+    json_put_member_bool(&out, "cells_json", c->notebook.has_cells_json);
+    json_put_object_end(&out);
     json_put_member_str(&out, "mcp_tools", c->mcp_tools);
     put_people(&out, c);
+    put_oauth(&out, &c->oauth);
     json_put_object_end(&out);
     buf_append_char(text, '\n');
 }
@@ -155,42 +193,12 @@ static void append_repl(struct buf *text, const struct config_repl *repl)
     buf_append_char(text, '\n');
 }
 
-static void append_people(struct buf *text, const struct config *c)
-{
-    for (size_t i = 0; i < c->n_agents; i++) {
-        buf_printf(text, "  agent     %s: ", c->agents[i].id);
-        append_repl(text, &c->agents[i].repl);
-    }
-    for (size_t i = 0; i < c->n_bindings; i++) {
-        const struct config_binding *b = &c->bindings[i];
-        buf_printf(text, "  binding   %s for %s: ", b->plugin,
-                   b->agent != NULL ? b->agent : "every agent");
-        if (b->has_repl)
-            append_repl(text, &b->repl);
-        else
-            buf_append_str(text, "as the agent\n");
-    }
-}
-
 static void append_time(struct buf *text, const char *what, uint32_t secs)
 {
     if (secs == 0)
         buf_printf(text, ", %s as long as they like", what);
     else
         buf_printf(text, ", %s at most %u s", what, secs);
-}
-
-static void config_append_notebook(struct buf *text, const struct config_notebook *notebook)
-{
-    buf_printf(
-        text,
-        "  notebooks %u cells, %u KB of text a cell, %u MB of pictures; without a session kept ",
-        notebook->max_cells, notebook->max_output_kb, notebook->max_pictures_mb);
-    if (notebook->ttl_days == 0)
-        buf_append_str(text, "for ever");
-    else
-        buf_printf(text, "%u days", notebook->ttl_days);
-    buf_append_str(text, notebook->has_cells_json ? "; cells.json beside them\n" : "\n");
 }
 
 static void write_summary(const struct config *c, struct buf *text)
@@ -210,30 +218,38 @@ static void write_summary(const struct config *c, struct buf *text)
     append_time(text, "alive", c->max_age_secs);
     append_ceiling(text, "\n  each      at most ", &c->ceiling);
     buf_append_char(text, '\n');
-    config_append_notebook(text, &c->notebook);
-    append_people(text, c);
+    buf_printf(
+        text,
+        "  notebooks %u cells, %u KB of text a cell, %u MB of pictures; without a session kept ",
+        c->notebook.max_cells, c->notebook.max_output_kb, c->notebook.max_pictures_mb);
+    if (c->notebook.ttl_days == 0)
+        buf_append_str(text, "for ever");
+    else
+        buf_printf(text, "%u days", c->notebook.ttl_days);
+    buf_append_str(text, c->notebook.has_cells_json ? "; cells.json beside them\n" : "\n");
+    for (size_t i = 0; i < c->n_agents; i++) {
+        buf_printf(text, "  agent     %s: ", c->agents[i].id);
+        append_repl(text, &c->agents[i].repl);
+    }
+    for (size_t i = 0; i < c->n_bindings; i++) {
+        const struct config_binding *b = &c->bindings[i];
+        buf_printf(text, "  binding   %s for %s: ", b->plugin,
+                   b->agent != NULL ? b->agent : "every agent");
+        if (b->has_repl)
+            append_repl(text, &b->repl);
+        else
+            buf_append_str(text, "as the agent\n");
+    }
+    for (size_t i = 0; i < c->oauth.n_issuers; i++) {
+        const struct config_issuer *issuer = &c->oauth.issuers[i];
+        buf_printf(text, "  tokens    of %s for %s, as the agent %s%s\n", issuer->issuer,
+                   issuer->audiences[0], issuer->agent_claim != NULL ? "in the claim " : "",
+                   issuer->agent_claim != NULL ? issuer->agent_claim : issuer->agent);
+    }
 }
 
 /* ---- the verb ----------------------------------------------------------------------------------
  */
-
-static int check(const char *path, bool is_json, struct err *e)
-{
-    struct config config;
-    if (config_load(path, &config, e) < 0)
-        return -1;
-    int status = check_interpreters(&config, e);
-    if (status == 0) {
-        _buf_ struct buf text = BUF_INIT(4 * MIB);
-        if (is_json)
-            config_write_json(&config, &text);
-        else
-            write_summary(&config, &text);
-        fd_write_all(STDOUT_FILENO, buf_str(&text), text.len);
-    }
-    config_free(&config);
-    return status;
-}
 
 static int config_run(const struct cli_args *args, struct err *e)
 {
@@ -241,7 +257,20 @@ static int config_run(const struct cli_args *args, struct err *e)
         err_set(e, ERR_INVALID, "config takes: check [FILE]");
         return err_advise(e, "cella config check, or cella config check FILE");
     }
-    return check(args->n_words == 2 ? args->words[1] : NULL, cli_has(args, "json"), e);
+    struct config config;
+    if (config_load(args->n_words == 2 ? args->words[1] : NULL, &config, e) < 0)
+        return -1;
+    int status = check_interpreters(&config, e) < 0 ? -1 : check_keys(&config, e);
+    if (status == 0) {
+        _buf_ struct buf text = BUF_INIT(4 * MIB);
+        if (cli_has(args, "json"))
+            config_write_json(&config, &text);
+        else
+            write_summary(&config, &text);
+        fd_write_all(STDOUT_FILENO, buf_str(&text), text.len);
+    }
+    config_free(&config);
+    return status;
 }
 
 const struct cli_verb cli_config_verb = {

@@ -18,23 +18,11 @@ struct convert_order {
     struct cli_document_source in;
     const char *out; /* "-": a standard stream */
     enum notebook_format to;
-    const char *runtime; /* that the suffix of a script promises; NULL: none */
+    const char *runtime; /* that the suffix of a script promises; NULL if it says nothing */
 };
 
 /* ---- what is asked for -------------------------------------------------------------------------
  */
-
-static int find_target(const struct cli_args *args, struct convert_order *o, struct err *e)
-{
-    const char *to = cli_value(args, "to");
-    bool is_told = cli_format_of_file(o->out, &o->to, &o->runtime);
-    if (to != NULL)
-        return cli_format_find(to, false, &o->to, e);
-    if (is_told)
-        return 0;
-    err_set(e, ERR_INVALID, "the name of the output does not say its format");
-    return err_advise(e, "give it a suffix (-o out.html), or say --to html");
-}
 
 static int read_order(const struct cli_args *args, struct convert_order *o, struct err *e)
 {
@@ -51,7 +39,14 @@ static int read_order(const struct cli_args *args, struct convert_order *o, stru
         err_set(e, ERR_INVALID, "--json and the notebook cannot both go to standard output");
         return err_advise(e, "name a file: -o FILE");
     }
-    return find_target(args, o, e);
+    const char *to = cli_value(args, "to");
+    bool is_told = cli_format_of_file(o->out, &o->to, &o->runtime);
+    if (to != NULL)
+        return cli_format_find(to, false, &o->to, e);
+    if (is_told)
+        return 0;
+    err_set(e, ERR_INVALID, "the name of the output does not say its format");
+    return err_advise(e, "give it a suffix (-o out.html), or say --to html");
 }
 
 /* ---- converting --------------------------------------------------------------------------------
@@ -63,22 +58,6 @@ static int check_language(const struct convert_order *o, const struct document *
         return 0;
     err_set(e, ERR_INVALID, "the notebook's language is %.64s", notebook_language_name(doc));
     return err_advise(e, "name the script with %s", notebook_language(doc)->suffix);
-}
-
-static void append_name(struct buf *text, const char *path)
-{
-    cli_append_safe(text, path, strlen(path), false);
-}
-
-static void convert_report(const struct convert_order *o, const struct document *doc, size_t bytes)
-{
-    _buf_ struct buf text = BUF_INIT(64 * KIB);
-    append_name(&text, o->out);
-    buf_printf(&text, ": %s, %zu cells, %zu outputs, ", cli_format_name(o->to), doc->n_cells,
-               notebook_count_outputs(doc));
-    cli_describe_size(&text, bytes);
-    buf_append_char(&text, '\n');
-    cli_say(STDOUT_FILENO, "%s", buf_str(&text));
 }
 
 static bool convert_report_json(const struct convert_order *o, const struct document *doc,
@@ -98,32 +77,33 @@ static bool convert_report_json(const struct convert_order *o, const struct docu
     return cli_print_json(answer);
 }
 
-static int convert(const struct convert_order *o, bool is_json, struct err *e)
-{
-    _document_ struct document *doc = NULL;
-    _buf_ struct buf text = BUF_INIT(2 * NOTEBOOK_BYTES_MAX);
-    if (cli_document_read(&o->in, &doc, e) < 0 || check_language(o, doc, e) < 0 ||
-        notebook_write(doc, o->to, &text, e) < 0)
-        return err_context(e, "%.200s", o->in.path);
-    int r = cli_document_write(o->out, &text);
-    if (r == -EPIPE)
-        return CLI_EXIT_PIPE;
-    if (r < 0)
-        return err_errno(e, ERR_INVALID, -r, "%.200s cannot be written", o->out);
-    if (strcmp(o->out, "-") == 0)
-        return 0;
-    if (is_json)
-        return convert_report_json(o, doc, text.len) ? 0 : CLI_EXIT_PIPE;
-    convert_report(o, doc, text.len);
-    return 0;
-}
-
 static int convert_run(const struct cli_args *args, struct err *e)
 {
     struct convert_order order;
     if (read_order(args, &order, e) < 0)
         return -1;
-    return convert(&order, cli_has(args, "json"), e);
+    _document_ struct document *doc = NULL;
+    _buf_ struct buf text = BUF_INIT(2 * NOTEBOOK_BYTES_MAX);
+    if (cli_document_read(&order.in, &doc, e) < 0 || check_language(&order, doc, e) < 0 ||
+        notebook_write(doc, order.to, &text, e) < 0)
+        return err_context(e, "%.200s", order.in.path);
+    int r = cli_document_write(order.out, &text);
+    if (r == -EPIPE)
+        return CLI_EXIT_PIPE;
+    if (r < 0)
+        return err_errno(e, ERR_INVALID, -r, "%.200s cannot be written", order.out);
+    if (strcmp(order.out, "-") == 0)
+        return 0;
+    if (cli_has(args, "json"))
+        return convert_report_json(&order, doc, text.len) ? 0 : CLI_EXIT_PIPE;
+    _buf_ struct buf line = BUF_INIT(64 * KIB);
+    cli_append_safe(&line, order.out, strlen(order.out), false);
+    buf_printf(&line, ": %s, %zu cells, %zu outputs, ", cli_format_name(order.to), doc->n_cells,
+               notebook_count_outputs(doc));
+    cli_describe_size(&line, text.len);
+    buf_append_char(&line, '\n');
+    cli_say(STDOUT_FILENO, "%s", buf_str(&line));
+    return 0;
 }
 
 const struct cli_verb cli_convert_verb = {

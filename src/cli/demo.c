@@ -286,17 +286,6 @@ static int play_embedded(struct demo *d, struct cli_endpoint *endpoint, struct e
     return status;
 }
 
-static void demo_conclude(const struct demo *d)
-{
-    if (d->is_json) {
-        _json_ json_t *object = json_pack("{s:O}", "steps", d->report);
-        cli_print_json(object);
-    } else {
-        cli_say(STDOUT_FILENO, "\nThe daemon is stopped; nothing is left running. "
-                               "Go on with: cella repl\n");
-    }
-}
-
 static int demo_run(const struct cli_args *args, struct err *e)
 {
     if (args->n_words > 0)
@@ -316,8 +305,13 @@ static int demo_run(const struct cli_args *args, struct err *e)
         *e = problem;
         status = -1;
     }
-    if (status == 0)
-        demo_conclude(&d);
+    if (status == 0 && d.is_json) {
+        _json_ json_t *object = json_pack("{s:O}", "steps", d.report);
+        cli_print_json(object);
+    } else if (status == 0) {
+        cli_say(STDOUT_FILENO, "\nThe daemon is stopped; nothing is left running. "
+                               "Go on with: cella repl\n");
+    }
     json_decref(d.report);
     return status;
 }

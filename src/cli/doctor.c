@@ -29,37 +29,6 @@ static void doctor_write_json(const struct doctor_check *checks, size_t n, bool 
     buf_append_char(text, '\n');
 }
 
-static void write_check(const struct doctor_check *check, bool is_coloured, struct buf *text)
-{
-    const char *colour = check->is_ok ? "\033[32m" : check->is_required ? "\033[31m" : "\033[33m";
-    buf_printf(text, "%s%s%s  %-22s ", is_coloured ? colour : "", check->is_ok ? "yes" : "no ",
-               is_coloured ? "\033[0m" : "", check->name);
-    cli_append_safe(text, check->detail, strlen(check->detail), false);
-    buf_printf(text, "\n     why: %s\n", check->why);
-    if (!check->is_ok && check->is_required)
-        buf_append_str(text, "     required: no code is run without it\n");
-    if (!check->is_ok && check->fix[0] != '\0')
-        buf_printf(text, "     fix: %s\n", check->fix);
-}
-
-static void write_table(const struct doctor_check *checks, size_t n, bool can_run, struct buf *text)
-{
-    bool is_coloured = cli_is_coloured(STDOUT_FILENO);
-    size_t n_missing = 0;
-    for (size_t i = 0; i < n; i++) {
-        write_check(&checks[i], is_coloured, text);
-        n_missing += !checks[i].is_ok;
-    }
-    if (!can_run)
-        buf_append_str(text, "\nThis machine cannot make a safe sandbox: Cella refuses to run code "
-                             "here until what is required is there.\n");
-    else if (n_missing > 0)
-        buf_printf(text, "\nSessions can run here; %zu protection%s could be added.\n", n_missing,
-                   n_missing == 1 ? "" : "s");
-    else
-        buf_append_str(text, "\nSessions can run here with every protection.\n");
-}
-
 static int doctor_verb_run(const struct cli_args *args, struct err *e)
 {
     if (args->n_words > 0)
@@ -72,8 +41,34 @@ static int doctor_verb_run(const struct cli_args *args, struct err *e)
     _buf_ struct buf text = BUF_INIT(1 * MIB);
     if (cli_has(args, "json"))
         doctor_write_json(checks, n, can_run, &text);
-    else
-        write_table(checks, n, can_run, &text);
+    else {
+        bool is_coloured = cli_is_coloured(STDOUT_FILENO);
+        size_t n_missing = 0;
+        for (size_t i = 0; i < n; i++) {
+            const char *colour = checks[i].is_ok         ? "\033[32m"
+                                 : checks[i].is_required ? "\033[31m"
+                                                         : "\033[33m";
+            buf_printf(&text, "%s%s%s  %-22s ", is_coloured ? colour : "",
+                       checks[i].is_ok ? "yes" : "no ", is_coloured ? "\033[0m" : "",
+                       checks[i].name);
+            cli_append_safe(&text, checks[i].detail, strlen(checks[i].detail), false);
+            buf_printf(&text, "\n     why: %s\n", checks[i].why);
+            if (!checks[i].is_ok && checks[i].is_required)
+                buf_append_str(&text, "     required: no code is run without it\n");
+            if (!checks[i].is_ok && checks[i].fix[0] != '\0')
+                buf_printf(&text, "     fix: %s\n", checks[i].fix);
+            n_missing += !checks[i].is_ok;
+        }
+        if (!can_run)
+            buf_append_str(&text,
+                           "\nThis machine cannot make a safe sandbox: Cella refuses to run code "
+                           "here until what is required is there.\n");
+        else if (n_missing > 0)
+            buf_printf(&text, "\nSessions can run here; %zu protection%s could be added.\n",
+                       n_missing, n_missing == 1 ? "" : "s");
+        else
+            buf_append_str(&text, "\nSessions can run here with every protection.\n");
+    }
     fd_write_all(STDOUT_FILENO, buf_str(&text), text.len);
     return can_run ? 0 : err_exit_status(ERR_UNAVAILABLE);
 }

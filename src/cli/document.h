@@ -3,7 +3,7 @@
 
 #include "notebook/formats.h"
 
-/* "html"; `is_read`: one of those that can be read. */
+/* By its name, as "html"; `is_read`: only formats that can be read. */
 int cli_format_find(const char *name, bool is_read, enum notebook_format *ret, struct err *e);
 const char *cli_format_name(enum notebook_format format);
 

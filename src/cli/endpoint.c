@@ -44,25 +44,6 @@ static int parse_url(const char *url, struct cli_endpoint *ret, struct err *e)
     return 0;
 }
 
-static int endpoint_check_key(const char *key, struct err *e)
-{
-    for (const char *c = key; *c != '\0'; c++)
-        if (*c <= ' ' || *c > '~')
-            return err_set(e, ERR_INVALID, "the key has characters that no key has");
-    return 0;
-}
-
-/* The key file is this user's own or unreadable; without one the daemon will say that it wants it.
- */
-static void read_key_file(struct cli_endpoint *endpoint)
-{
-    _fd_ int dir = open(endpoint->data_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    char key[KEYS_SIZE];
-    struct err ignored;
-    if (dir >= 0 && keys_read(dir, key, &ignored) == 0)
-        endpoint->key = mem_strdup(key);
-}
-
 int cli_endpoint_from(const struct cli_args *args, struct cli_endpoint *ret, struct err *e)
 {
     *ret = (struct cli_endpoint){0};
@@ -79,11 +60,21 @@ int cli_endpoint_from(const struct cli_args *args, struct cli_endpoint *ret, str
     const char *key = cli_value(args, "key");
     if (key == NULL)
         key = variable("CELLA_KEY");
-    if (key != NULL)
+    if (key != NULL) {
         ret->key = mem_strdup(key);
-    else
-        read_key_file(ret);
-    return ret->key != NULL ? endpoint_check_key(ret->key, e) : 0;
+    } else {
+        /* The key file is this user's own or unreadable; without a key the daemon will ask for it.
+         */
+        _fd_ int dir = open(ret->data_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        char text[KEYS_SIZE];
+        struct err ignored;
+        if (dir >= 0 && keys_read(dir, text, &ignored) == 0)
+            ret->key = mem_strdup(text);
+    }
+    for (const char *c = ret->key; c != NULL && *c != '\0'; c++)
+        if (*c <= ' ' || *c > '~')
+            return err_set(e, ERR_INVALID, "the key has characters that no key has");
+    return 0;
 }
 
 void cli_endpoint_free(struct cli_endpoint *endpoint)

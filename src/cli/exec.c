@@ -40,7 +40,7 @@ struct exec_plan {
     bool is_temporary; /* destroyed when the code has run */
     bool is_told;      /* its id is of use afterwards */
     bool is_code_on_stdin;
-    const char *script;           /* the file that is run; NULL: it is none */
+    const char *script;           /* the file that is run; NULL if the code is no file */
     const char *const *arguments; /* for it */
     size_t n_arguments;
     struct cli_with with;
@@ -86,19 +86,6 @@ static bool is_notebook(const char *path)
     return cli_format_of_file(path, &format, &runtime) && format == NOTEBOOK_IPYNB;
 }
 
-static int read_named_file(struct exec_plan *plan, const char *path, struct err *e)
-{
-    if (is_notebook(path)) {
-        err_set(e, ERR_INVALID, "%.128s is a notebook, and not code", path);
-        return err_advise(e, "run its cells with: cella run %.128s", path);
-    }
-    if (access(path, F_OK) == 0)
-        return exec_read_file(plan, path, e);
-    err_set(e, ERR_NOT_FOUND, "there is no file %.128s", path);
-    return err_advise(e, "if it is code, give it on standard input: echo %.128s | cella exec",
-                      path);
-}
-
 static int exec_read_code(const struct cli_args *args, struct exec_plan *plan, struct err *e)
 {
     const char *file = cli_value(args, "file");
@@ -117,8 +104,17 @@ static int exec_read_code(const struct cli_args *args, struct exec_plan *plan, s
         return exec_read_file(plan, file, e);
     if (file != NULL)
         word = NULL; /* all words are the script's */
-    if (is_file && file == NULL)
-        return read_named_file(plan, word, e);
+    if (is_file && file == NULL) {
+        if (is_notebook(word)) {
+            err_set(e, ERR_INVALID, "%.128s is a notebook, and not code", word);
+            return err_advise(e, "run its cells with: cella run %.128s", word);
+        }
+        if (access(word, F_OK) == 0)
+            return exec_read_file(plan, word, e);
+        err_set(e, ERR_NOT_FOUND, "there is no file %.128s", word);
+        return err_advise(e, "if it is code, give it on standard input: echo %.128s | cella exec",
+                          word);
+    }
     if (word != NULL && strcmp(word, "-") != 0) {
         buf_append_str(&plan->code, word);
         return plan->code.overflowed ? err_set(e, ERR_TOO_LARGE, "the code is too long") : 0;
@@ -132,21 +128,9 @@ static int exec_read_code(const struct cli_args *args, struct exec_plan *plan, s
     return exec_read_stream(STDIN_FILENO, "standard input", &plan->code, e);
 }
 
-static int read_times(const struct cli_args *args, struct cli_cell *cell, struct err *e)
+static int exec_read_plan(const struct cli_args *args, struct exec_plan *plan, struct err *e)
 {
-    const char *timeout = cli_value(args, "timeout"), *yield = cli_value(args, "yield");
-    const char *budget = cli_value(args, "budget");
-    if (timeout != NULL && cli_parse_duration(timeout, &cell->timeout_ms, e) < 0)
-        return -1;
-    if (timeout != NULL && (cell->timeout_ms < 1 || cell->timeout_ms > TIMEOUT_MAX_MS))
-        return err_set(e, ERR_INVALID, "--timeout must be between 1ms and 24h");
-    if (yield != NULL && cli_parse_duration(yield, &cell->yield_ms, e) < 0)
-        return -1;
-    return budget != NULL ? cli_parse_size(budget, &cell->budget, e) : 0;
-}
-
-static int exec_check_arguments(const struct cli_args *args, struct err *e)
-{
+    struct cli_cell *cell = &plan->cell;
     const char *on_disconnect = cli_value(args, "on-disconnect");
     const char *of_new = cli_has(args, "new") ? "new" : cli_spec_given(args);
     if (cli_has(args, "session") && of_new != NULL)
@@ -156,14 +140,19 @@ static int exec_check_arguments(const struct cli_args *args, struct err *e)
         strcmp(on_disconnect, "cancel") != 0)
         return err_set(e, ERR_INVALID, "--on-disconnect takes 'continue' or 'cancel', not '%.32s'",
                        on_disconnect);
-    return 0;
-}
-
-static int exec_read_plan(const struct cli_args *args, struct exec_plan *plan, struct err *e)
-{
-    struct cli_cell *cell = &plan->cell;
-    if (exec_check_arguments(args, e) < 0 || cli_show_read(args, &plan->show, e) < 0 ||
-        read_times(args, cell, e) < 0 || exec_read_code(args, plan, e) < 0 ||
+    if (cli_show_read(args, &plan->show, e) < 0)
+        return -1;
+    const char *timeout = cli_value(args, "timeout"), *yield = cli_value(args, "yield");
+    const char *budget = cli_value(args, "budget");
+    if (timeout != NULL && cli_parse_duration(timeout, &cell->timeout_ms, e) < 0)
+        return -1;
+    if (timeout != NULL && (cell->timeout_ms < 1 || cell->timeout_ms > TIMEOUT_MAX_MS))
+        return err_set(e, ERR_INVALID, "--timeout must be between 1ms and 24h");
+    if (yield != NULL && cli_parse_duration(yield, &cell->yield_ms, e) < 0)
+        return -1;
+    if (budget != NULL && cli_parse_size(budget, &cell->budget, e) < 0)
+        return -1;
+    if (exec_read_code(args, plan, e) < 0 ||
         cli_cell_check_code(buf_str(&plan->code), plan->code.len, e) < 0)
         return -1;
     if (cli_with_read(args, plan->script != NULL ? plan->script : "code", &plan->with, e) < 0)
@@ -177,55 +166,32 @@ static int exec_read_plan(const struct cli_args *args, struct exec_plan *plan, s
     return cli_spec_read(args, plan->language, &plan->spec, e);
 }
 
-/* A file of one language and a session of another are a mistake. */
-static int exec_find_session(const char *id, struct cli_client *c, struct exec_plan *plan,
-                             struct err *e)
-{
-    if (cli_session_find(c, id, &plan->session, e) < 0)
-        return -1;
-    if (plan->language != NULL && strcmp(plan->language->runtime, plan->session.runtime) != 0)
-        return err_set(e, ERR_INVALID, "the file is %s and the session runs %s",
-                       plan->language->runtime, plan->session.runtime);
-    return 0;
-}
-
-static void expect_to_be_killed(struct exec_plan *plan)
-{
-    if (plan->spec.idle_timeout_secs < 0)
-        plan->spec.idle_timeout_secs = TEMPORARY_IDLE_SECS;
-    if (plan->cell.on_disconnect == NULL)
-        plan->cell.on_disconnect = "cancel";
-}
-
 static int choose_session(const struct cli_args *args, struct cli_client *c, struct exec_plan *plan,
                           struct err *e)
 {
     const char *id = cli_value(args, "session");
-    if (id != NULL)
-        return exec_find_session(id, c, plan, e);
+    if (id != NULL) {
+        /* A file of one language and a session of another are a mistake. */
+        if (cli_session_find(c, id, &plan->session, e) < 0)
+            return -1;
+        if (plan->language != NULL && strcmp(plan->language->runtime, plan->session.runtime) != 0)
+            return err_set(e, ERR_INVALID, "the file is %s and the session runs %s",
+                           plan->language->runtime, plan->session.runtime);
+        return 0;
+    }
     plan->is_told = cli_has(args, "new");
     plan->is_temporary = !plan->is_told;
-    if (plan->is_temporary && plan->cell.yield_ms < 0)
-        expect_to_be_killed(plan);
+    if (plan->is_temporary && plan->cell.yield_ms < 0) {
+        if (plan->spec.idle_timeout_secs < 0)
+            plan->spec.idle_timeout_secs = TEMPORARY_IDLE_SECS;
+        if (plan->cell.on_disconnect == NULL)
+            plan->cell.on_disconnect = "cancel";
+    }
     if (cli_session_create(c, &plan->spec, &plan->session, e) < 0)
         return -1;
     if (plan->is_told && !cli_has(args, "json"))
         cli_say(STDERR_FILENO, "session %s\n", plan->session.id);
     return 0;
-}
-
-/* One that was left running needs its session. */
-static void keep_unfinished(struct exec_plan *plan, json_t *answer)
-{
-    bool is_unfinished = cli_cell_is_status(answer, "running") ||
-                         cli_cell_is_status(answer, "queued") ||
-                         cli_cell_is_status(answer, "input_required");
-    if (plan->is_temporary && is_unfinished) {
-        plan->is_temporary = false;
-        plan->is_told = true;
-    }
-    if (plan->is_told && plan->cell.show == NULL)
-        json_object_set_new(answer, "session_id", json_string(plan->session.id));
 }
 
 static int exec_run_cell(struct cli_client *c, struct exec_plan *plan, struct err *e)
@@ -239,7 +205,16 @@ static int exec_run_cell(struct cli_client *c, struct exec_plan *plan, struct er
             return 128 + cell->left_by;
         return plan->show.problem == -EPIPE ? CLI_EXIT_PIPE : -1;
     }
-    keep_unfinished(plan, answer);
+    /* One that was left running needs its session. */
+    bool is_unfinished = cli_cell_is_status(answer, "running") ||
+                         cli_cell_is_status(answer, "queued") ||
+                         cli_cell_is_status(answer, "input_required");
+    if (plan->is_temporary && is_unfinished) {
+        plan->is_temporary = false;
+        plan->is_told = true;
+    }
+    if (plan->is_told && plan->cell.show == NULL)
+        json_object_set_new(answer, "session_id", json_string(plan->session.id));
     int status = cli_cell_finish(cell, answer);
     if (cell->show != NULL && plan->is_temporary && cli_cell_is_status(answer, "timeout"))
         cli_say(STDERR_FILENO, "  give it more time with --timeout DURATION\n");

@@ -37,12 +37,6 @@ static const char *files_base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static bool files_is_folder(const json_t *entry)
-{
-    const char *type = cli_json_text(entry, "type", NULL);
-    return type != NULL && strcmp(type, "folder") == 0;
-}
-
 static int files_post(struct cli_client *c, const char *session_id, const char *what,
                       const json_t *body, json_t **ret, struct err *e)
 {
@@ -82,7 +76,7 @@ static void ls_show(const json_t *entries, const char *top, bool is_long)
             path += top_len + 1;
         _buf_ struct buf name = BUF_INIT(64 * KIB);
         cli_append_safe(&name, path, strlen(path), false);
-        buf_append_str(&name, files_is_folder(entry) ? "/" : "");
+        buf_append_str(&name, cli_json_is(entry, "type", "folder") ? "/" : "");
         if (is_long && target != NULL) {
             buf_append_str(&name, " -> ");
             cli_append_safe(&name, target, strlen(target), false);
@@ -188,8 +182,8 @@ static int copying_remote_path(struct cli_client *c, const struct files_copying 
         *e = missing;
         return -1;
     }
-    bool is_into =
-        to->path[0] == '\0' || to->is_folder || job->n > 1 || (is_there && files_is_folder(entry));
+    bool is_into = to->path[0] == '\0' || to->is_folder || job->n > 1 ||
+                   (is_there && cli_json_is(entry, "type", "folder"));
     if (is_into && name == NULL) {
         err_set(e, ERR_INVALID, "standard input has no name");
         return err_advise(e, "name the file: cella put - ID:data.csv");
@@ -244,7 +238,7 @@ static int copying_get(struct cli_client *c, struct files_copying *job,
         return -1;
     const char *to = job->to.text, *mode = cli_json_text(entry, "mode", NULL);
     const char *name = from->path[0] != '\0' ? files_base_name(from->path) : session.id;
-    bool is_folder = files_is_folder(entry), is_stdout = strcmp(to, "-") == 0;
+    bool is_folder = cli_json_is(entry, "type", "folder"), is_stdout = strcmp(to, "-") == 0;
     bool is_into = job->to.is_folder || job->n > 1 || (stat(to, &st) == 0 && S_ISDIR(st.st_mode));
     cli_transfer_begin(&job->transfer, name, (uint64_t)cli_json_int(entry, "bytes", 0));
     int n = snprintf(local, sizeof(local), "%s%s%s", to, is_into ? "/" : "", is_into ? name : "");

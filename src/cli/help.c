@@ -41,37 +41,23 @@ static void append_flags(struct buf *text, const struct cli_flag *flags)
     }
 }
 
-static void append_indented(struct buf *text, const char *lines)
-{
-    while (*lines != '\0') {
-        size_t len = strcspn(lines, "\n");
-        buf_printf(text, "  %.*s\n", (int)len, lines);
-        lines += len + (lines[len] == '\n');
-    }
-}
-
-/* The verbs of two words that begin with this one. */
-static void append_group(struct buf *text, const char *word)
-{
-    size_t len = strlen(word);
-    for (const struct cli_verb *const *verb = cli_verbs(); *verb != NULL; verb++) {
-        if (strncmp((*verb)->name, word, len) != 0 || (*verb)->name[len] != ' ')
-            continue;
-        char left[160];
-        const char *usage = strchr((*verb)->usage, ']'); /* behind [OPTION...] */
-        snprintf(left, sizeof(left), "%s%s", (*verb)->name + len + 1,
-                 usage != NULL ? usage + 1 : "");
-        buf_printf(text, "  %-24s  %s\n", left, (*verb)->summary);
-    }
-}
-
 void cli_help_verb(const struct cli_verb *verb)
 {
     _buf_ struct buf text = BUF_INIT(64 * KIB);
     buf_printf(&text, "cella %s: %s\n\nUsage: cella %s %s\n\n%s\n", verb->name, verb->summary,
                verb->name, verb->usage, verb->about);
     size_t before = text.len;
-    append_group(&text, verb->name);
+    /* The verbs of two words that begin with this one. */
+    size_t word_len = strlen(verb->name);
+    for (const struct cli_verb *const *other = cli_verbs(); *other != NULL; other++) {
+        if (strncmp((*other)->name, verb->name, word_len) != 0 || (*other)->name[word_len] != ' ')
+            continue;
+        char left[160];
+        const char *usage = strchr((*other)->usage, ']'); /* behind [OPTION...] */
+        snprintf(left, sizeof(left), "%s%s", (*other)->name + word_len + 1,
+                 usage != NULL ? usage + 1 : "");
+        buf_printf(&text, "  %-24s  %s\n", left, (*other)->summary);
+    }
     if (text.len > before)
         buf_append_str(&text, "  (each of these has --help of its own)\n");
     buf_append_str(&text, "\nOptions:\n");
@@ -80,7 +66,12 @@ void cli_help_verb(const struct cli_verb *verb)
         append_flags(&text, cli_client_flags);
     append_flags(&text, cli_common_flags);
     buf_append_str(&text, "\nExamples:\n");
-    append_indented(&text, verb->examples);
+    const char *lines = verb->examples;
+    while (*lines != '\0') {
+        size_t len = strcspn(lines, "\n");
+        buf_printf(&text, "  %.*s\n", (int)len, lines);
+        lines += len + (lines[len] == '\n');
+    }
     fd_write_all(STDOUT_FILENO, buf_str(&text), text.len);
 }
 
@@ -98,20 +89,6 @@ static const struct {
     {"Agents and states", 1u << OP_ON_AGENT | 1u << OP_ON_STATE},
     {"The daemon", 1u << OP_ON_DAEMON},
 };
-
-static void append_chapter(struct buf *text, unsigned subjects)
-{
-    for (const struct cli_verb *const *verb = cli_verbs(); *verb != NULL; verb++) {
-        enum op_subject subject = (*verb)->op != NULL ? (*verb)->op->subject : (*verb)->subject;
-        /* Those of a group that has a verb of its own are told by that. */
-        char word[64];
-        snprintf(word, sizeof(word), "%.*s", (int)strcspn((*verb)->name, " "), (*verb)->name);
-        bool is_told = strchr((*verb)->name, ' ') != NULL && cli_verb_find(word) != NULL &&
-                       cli_verb_find(word)->op == NULL;
-        if (subjects & 1u << subject && !is_told)
-            buf_printf(text, "  %-13s  %s\n", (*verb)->name, (*verb)->summary);
-    }
-}
 
 void cli_help_first(void)
 {
@@ -135,7 +112,16 @@ void cli_help_all(int fd)
                           "Usage: cella COMMAND [OPTION...] [ARGUMENT...]\n");
     for (size_t i = 0; i < ARRAY_LEN(chapters); i++) {
         buf_printf(&text, "\n%s:\n", chapters[i].title);
-        append_chapter(&text, chapters[i].subjects);
+        for (const struct cli_verb *const *verb = cli_verbs(); *verb != NULL; verb++) {
+            enum op_subject subject = (*verb)->op != NULL ? (*verb)->op->subject : (*verb)->subject;
+            /* Those of a group that has a verb of its own are told by that. */
+            char word[64];
+            snprintf(word, sizeof(word), "%.*s", (int)strcspn((*verb)->name, " "), (*verb)->name);
+            bool is_told = strchr((*verb)->name, ' ') != NULL && cli_verb_find(word) != NULL &&
+                           cli_verb_find(word)->op == NULL;
+            if (chapters[i].subjects & 1u << subject && !is_told)
+                buf_printf(&text, "  %-13s  %s\n", (*verb)->name, (*verb)->summary);
+        }
     }
     buf_append_str(&text, "\nEvery command has --help, with examples, and --json, for programs.\n"
                           "The daemon is started when a command needs it and none runs.\n\n"

@@ -55,15 +55,6 @@ int cli_make_temporary(const char *name, char ret_path[PATH_MAX], struct err *e)
 
 /* --- the child -------------------------------------------------------------------------------- */
 
-/* This program by its own name, which is what `ps` shows; the link serves when that is gone. */
-static void find_program(char ret_path[PATH_MAX])
-{
-    ssize_t len = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
-    ret_path[MAX(len, 0)] = '\0';
-    if (access(ret_path, X_OK) < 0)
-        snprintf(ret_path, PATH_MAX, "/proc/self/exe");
-}
-
 static _Noreturn void become_daemon(const struct cli_daemon *d, int ready_fd, int log_fd,
                                     pid_t parent)
 {
@@ -83,7 +74,11 @@ static _Noreturn void become_daemon(const struct cli_daemon *d, int ready_fd, in
                  dup2(ready_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0 &&
                  chdir("/") == 0;
     char program[PATH_MAX];
-    find_program(program);
+    /* This program by its own name, which is what `ps` shows; the link serves when that is gone. */
+    ssize_t len = readlink("/proc/self/exe", program, PATH_MAX - 1);
+    program[MAX(len, 0)] = '\0';
+    if (access(program, X_OK) < 0)
+        snprintf(program, PATH_MAX, "/proc/self/exe");
     if (is_ok) {
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
         /* The list ends where there is no configuration to name. */
@@ -97,31 +92,11 @@ static _Noreturn void become_daemon(const struct cli_daemon *d, int ready_fd, in
 
 /* --- waiting for its first line --------------------------------------------------------------- */
 
-struct progress {
-    bool is_shown;
-    uint64_t started_ms;
-};
-
-static void show_progress(struct progress *p)
-{
-    if (!isatty(STDERR_FILENO))
-        return;
-    p->is_shown = true;
-    cli_say(STDERR_FILENO, "\rstarting the daemon: Python and its libraries are loading, %d s ",
-            (int)((clock_mono_ms() - p->started_ms) / 1000));
-}
-
-static void clear_progress(const struct progress *p)
-{
-    if (p->is_shown)
-        cli_say(STDERR_FILENO, "\r%*s\r", 72, "");
-}
-
 /* One line, without its end. 0, or -1: the other side closed, -EINTR, -ETIMEDOUT. */
 static int read_ready_line(int fd, struct buf *line)
 {
-    struct progress progress = {.started_ms = clock_mono_ms()};
-    uint64_t deadline_ms = progress.started_ms + READY_DEADLINE_MS;
+    uint64_t started_ms = clock_mono_ms(), deadline_ms = started_ms + READY_DEADLINE_MS;
+    bool is_told = false;
     int status = 0;
     while (status == 0 && memchr(buf_str(line), '\n', line->len) == NULL) {
         int ready = cli_wait(fd, POLLIN, MIN(clock_mono_ms() + 1000, deadline_ms));
@@ -131,12 +106,17 @@ static int read_ready_line(int fd, struct buf *line)
             status = ready;
         else if (ready == 0 && clock_mono_ms() >= deadline_ms)
             status = -ETIMEDOUT;
-        else if (ready == 0)
-            show_progress(&progress);
-        else if (n <= 0 || !buf_append(line, bytes, (size_t)n))
+        else if (ready != 0 && (n <= 0 || !buf_append(line, bytes, (size_t)n)))
             status = -EPIPE;
+        else if (ready == 0 && isatty(STDERR_FILENO)) {
+            is_told = true;
+            cli_say(STDERR_FILENO,
+                    "\rstarting the daemon: Python and its libraries are loading, %d s ",
+                    (int)((clock_mono_ms() - started_ms) / 1000));
+        }
     }
-    clear_progress(&progress);
+    if (is_told)
+        cli_say(STDERR_FILENO, "\r%*s\r", 72, "");
     return status;
 }
 
@@ -161,23 +141,6 @@ static void append_log_tail(int log_fd, off_t from, struct buf *out)
     while (len > 0 && text[len - 1] == '\n')
         len--;
     cli_append_safe(out, text, len, true);
-}
-
-static int explain_failure(const struct cli_daemon *d, int status, int log_fd, off_t log_start,
-                           struct err *e)
-{
-    if (status == -EINTR)
-        return err_set(e, ERR_UNAVAILABLE, "interrupted while the daemon was starting");
-    if (status == -ETIMEDOUT) {
-        err_set(e, ERR_UNAVAILABLE, "the daemon was not ready after %d s",
-                READY_DEADLINE_MS / 1000);
-    } else {
-        _buf_ struct buf tail = BUF_INIT(4 * LOG_TAIL_MAX);
-        append_log_tail(log_fd, log_start, &tail);
-        err_set(e, ERR_UNAVAILABLE, "the daemon could not start%s%s", tail.len > 0 ? ":\n" : "",
-                buf_str(&tail));
-    }
-    return err_advise(e, "see %.200s/daemon.log, and run: cella doctor", d->data_dir);
 }
 
 int cli_daemon_stop(pid_t pid, struct err *e)
@@ -224,7 +187,18 @@ static int launch_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *
     if (status < 0) {
         struct err ignored;
         cli_daemon_stop(pid, &ignored);
-        return explain_failure(d, status, log_fd, log_start, e);
+        if (status == -EINTR)
+            return err_set(e, ERR_UNAVAILABLE, "interrupted while the daemon was starting");
+        if (status == -ETIMEDOUT) {
+            err_set(e, ERR_UNAVAILABLE, "the daemon was not ready after %d s",
+                    READY_DEADLINE_MS / 1000);
+        } else {
+            _buf_ struct buf tail = BUF_INIT(4 * LOG_TAIL_MAX);
+            append_log_tail(log_fd, log_start, &tail);
+            err_set(e, ERR_UNAVAILABLE, "the daemon could not start%s%s", tail.len > 0 ? ":\n" : "",
+                    buf_str(&tail));
+        }
+        return err_advise(e, "see %.200s/daemon.log, and run: cella doctor", d->data_dir);
     }
     if (d->url != NULL)
         snprintf(d->url, CLI_URL_MAX, "%.*s", (int)strcspn(buf_str(&line) + 12, "\r\n "),

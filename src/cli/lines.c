@@ -47,20 +47,14 @@ struct cli_lines {
     void *wait_context;
 };
 
-/* As cli_wait for the standard input, without a deadline. */
-static int wait_for_input(struct cli_lines *l)
+/* 1: there is more in `pending`, 0: the end, -EINTR, -EFBIG. */
+static int fill_pending(struct cli_lines *l)
 {
+    /* As cli_wait for the standard input, without a deadline. */
     int ready;
     while ((ready = cli_wait(STDIN_FILENO, POLLIN,
                              l->on_wait != NULL ? clock_mono_ms() + WAIT_STEP_MS : 0)) == 0)
         l->on_wait(l->wait_context);
-    return ready;
-}
-
-/* 1: there is more in `pending`, 0: the end, -EINTR, -EFBIG. */
-static int fill_pending(struct cli_lines *l)
-{
-    int ready = wait_for_input(l);
     if (ready < 0)
         return ready;
     if (!buf_reserve(&l->pending, READ_BYTES))
@@ -160,23 +154,6 @@ static const char *match_text(const json_t *matches, size_t i)
     return json_string_value(json_object_get(json_array_get(matches, i), "text"));
 }
 
-/* How many bytes all of them begin with, whole characters. */
-static size_t common_length(const json_t *matches)
-{
-    const char *first = match_text(matches, 0);
-    size_t len = strlen(first);
-    for (size_t i = 1; i < json_array_size(matches); i++) {
-        const char *text = match_text(matches, i);
-        size_t n = 0;
-        while (n < len && text[n] == first[n])
-            n++;
-        len = n;
-    }
-    while (len > 0 && ((unsigned char)first[len] & 0xc0) == 0x80)
-        len--;
-    return len;
-}
-
 static size_t count_columns(const char *text)
 {
     size_t n = 0;
@@ -231,9 +208,20 @@ static unsigned char take_tab(EditLine *editor, int key)
                             json_integer_value(json_object_get(told, "start"));
     if (json_array_size(matches) == 0 || n_replaced < 0 || n_replaced > (json_int_t)len)
         return CC_ERROR;
-    size_t common = common_length(matches);
+    /* How many bytes all matches begin with, in whole characters. */
+    const char *first = match_text(matches, 0);
+    size_t common = strlen(first);
+    for (size_t i = 1; i < json_array_size(matches); i++) {
+        const char *other = match_text(matches, i);
+        size_t n = 0;
+        while (n < common && first[n] == other[n])
+            n++;
+        common = n;
+    }
+    while (common > 0 && ((unsigned char)first[common] & 0xc0) == 0x80)
+        common--;
     _buf_ struct buf text = BUF_INIT(64 * KIB);
-    cli_append_safe(&text, match_text(matches, 0), common, false);
+    cli_append_safe(&text, first, common, false);
     if (json_array_size(matches) > 1 && count_columns(buf_str(&text)) <= (size_t)n_replaced) {
         show_matches(matches);
         return CC_REDISPLAY;

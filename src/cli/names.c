@@ -35,22 +35,6 @@ static void names_append_member(struct buf *out, const json_t *item, const char 
     append_padded(out, buf_str(&safe), width);
 }
 
-/* "3x2", the number of elements, or the bytes, whichever says most. */
-static void append_size(struct buf *out, const json_t *item)
-{
-    _buf_ struct buf size = BUF_INIT(1 * KIB);
-    const json_t *shape = json_object_get(item, "shape");
-    for (size_t i = 0; i < json_array_size(shape) && i < 16; i++)
-        buf_printf(&size, "%s%lld", i > 0 ? "x" : "",
-                   (long long)json_integer_value(json_array_get(shape, i)));
-    int64_t len = cli_json_int(item, "len", -1), bytes = cli_json_int(item, "bytes", -1);
-    if (size.len == 0 && len >= 0)
-        buf_printf(&size, "%lld", (long long)len);
-    else if (size.len == 0 && bytes >= 0)
-        cli_describe_size(&size, (uint64_t)bytes);
-    append_padded(out, size.len > 0 ? buf_str(&size) : "-", ELEMENTS_WIDTH);
-}
-
 static size_t widest(const json_t *items, const char *member, size_t least, size_t most)
 {
     size_t width = least;
@@ -59,26 +43,6 @@ static size_t widest(const json_t *items, const char *member, size_t least, size
         width = MAX(width, text != NULL ? names_count_chars(text) : 0);
     }
     return MIN(width, most);
-}
-
-static void append_items(struct buf *out, const json_t *items)
-{
-    size_t name_width = widest(items, "name", strlen("NAME"), NAME_WIDTH_MAX);
-    size_t type_width = widest(items, "type", strlen("TYPE"), TYPE_WIDTH_MAX);
-    append_padded(out, "NAME", name_width);
-    append_padded(out, "TYPE", type_width);
-    append_padded(out, "SIZE", ELEMENTS_WIDTH);
-    buf_append_str(out, "VALUE\n");
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *item = json_array_get(items, i);
-        names_append_member(out, item, "name", name_width);
-        names_append_member(out, item, "type", type_width);
-        append_size(out, item);
-        names_append_member(out, item, "text", 0);
-        while (out->len > 0 && out->data[out->len - 1] == ' ')
-            out->len--;
-        buf_append_char(out, '\n');
-    }
 }
 
 /* "added: a, b" */
@@ -101,8 +65,35 @@ void cli_show_names(int fd, const json_t *names)
     const json_t *items = json_object_get(names, "items");
     long long total = (long long)cli_json_int(names, "total", 0);
     long long shown = (long long)json_array_size(items);
-    if (shown > 0)
-        append_items(&out, items);
+    if (shown > 0) {
+        size_t name_width = widest(items, "name", strlen("NAME"), NAME_WIDTH_MAX);
+        size_t type_width = widest(items, "type", strlen("TYPE"), TYPE_WIDTH_MAX);
+        append_padded(&out, "NAME", name_width);
+        append_padded(&out, "TYPE", type_width);
+        append_padded(&out, "SIZE", ELEMENTS_WIDTH);
+        buf_append_str(&out, "VALUE\n");
+        for (size_t i = 0; i < json_array_size(items); i++) {
+            const json_t *item = json_array_get(items, i);
+            names_append_member(&out, item, "name", name_width);
+            names_append_member(&out, item, "type", type_width);
+            /* "3x2", the number of elements, or the bytes, whichever says most. */
+            _buf_ struct buf size = BUF_INIT(1 * KIB);
+            const json_t *shape = json_object_get(item, "shape");
+            for (size_t k = 0; k < json_array_size(shape) && k < 16; k++)
+                buf_printf(&size, "%s%lld", k > 0 ? "x" : "",
+                           (long long)json_integer_value(json_array_get(shape, k)));
+            int64_t len = cli_json_int(item, "len", -1), bytes = cli_json_int(item, "bytes", -1);
+            if (size.len == 0 && len >= 0)
+                buf_printf(&size, "%lld", (long long)len);
+            else if (size.len == 0 && bytes >= 0)
+                cli_describe_size(&size, (uint64_t)bytes);
+            append_padded(&out, size.len > 0 ? buf_str(&size) : "-", ELEMENTS_WIDTH);
+            names_append_member(&out, item, "text", 0);
+            while (out.len > 0 && out.data[out.len - 1] == ' ')
+                out.len--;
+            buf_append_char(&out, '\n');
+        }
+    }
     if (total > shown)
         buf_printf(&out, "%lld names%s\n", total, shown > 0 ? " in all" : "");
     append_changes(&out, names, "added");

@@ -66,19 +66,6 @@ static void news_describe_files(struct buf *out, const json_t *object)
         describe_reason(out, "the files could not be put back", reason);
 }
 
-static void describe_undone(struct buf *out, const json_t *answer)
-{
-    const json_t *cells = json_object_get(answer, "rolled_back_cells");
-    const char *status = cli_json_text(answer, "status", NULL);
-    bool is_of_this = status != NULL && strcmp(status, "died") == 0;
-    if (json_array_size(cells) == 0)
-        return;
-    buf_append_str(out, is_of_this ? "cella: undone: "
-                                   : "cella: the interpreter ended since the last cell; undone: ");
-    cli_describe_cells(out, cells);
-    buf_append_char(out, '\n');
-}
-
 /* What earlier cells wrote after their answers. */
 static void describe_late(struct buf *out, const json_t *list)
 {
@@ -106,7 +93,15 @@ void cli_describe_news(struct buf *out, const json_t *answer)
     news_describe_list(out, "the session came back from disk without",
                        json_object_get(resumed, "lost"), NULL);
     news_describe_files(out, resumed);
-    describe_undone(out, answer);
+    const json_t *cells = json_object_get(answer, "rolled_back_cells");
+    bool is_of_this = cli_json_is(answer, "status", "died");
+    if (json_array_size(cells) != 0) {
+        buf_append_str(out, is_of_this
+                                ? "cella: undone: "
+                                : "cella: the interpreter ended since the last cell; undone: ");
+        cli_describe_cells(out, cells);
+        buf_append_char(out, '\n');
+    }
     news_describe_list(out, "the session came back without", json_object_get(answer, "lost"), NULL);
     news_describe_files(out, answer);
     news_describe_list(out, "not saved", json_object_get(answer, "not_saved"), NULL);

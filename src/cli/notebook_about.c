@@ -13,19 +13,6 @@ static void notebook_about_append_member(struct buf *out, const json_t *item, co
         cli_append_safe(out, text, name != NULL ? len : strlen(text), false);
 }
 
-static void append_imports(struct buf *out, const json_t *list)
-{
-    size_t i;
-    const json_t *item;
-    if (json_array_size(list) > 0)
-        buf_append_str(out, "imports, done again:\n");
-    json_array_foreach(list, i, item) {
-        buf_append_str(out, "  ");
-        notebook_about_append_member(out, item, NULL);
-        buf_append_char(out, '\n');
-    }
-}
-
 static void append_definitions(struct buf *out, const json_t *list)
 {
     size_t i;
@@ -60,7 +47,16 @@ static void append_lost(struct buf *out, const json_t *list, bool is_saved)
 
 void cli_append_declarations(struct buf *out, const json_t *told)
 {
-    append_imports(out, json_object_get(told, "imports"));
+    const json_t *list = json_object_get(told, "imports");
+    size_t i;
+    const json_t *item;
+    if (json_array_size(list) > 0)
+        buf_append_str(out, "imports, done again:\n");
+    json_array_foreach(list, i, item) {
+        buf_append_str(out, "  ");
+        notebook_about_append_member(out, item, NULL);
+        buf_append_char(out, '\n');
+    }
     append_definitions(out, json_object_get(told, "definitions"));
     append_lost(out, json_object_get(told, "lost"), json_is_true(json_object_get(told, "saved")));
 }

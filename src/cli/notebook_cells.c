@@ -105,8 +105,11 @@ static bool say_cell(void *context, const char *name, const char *data, size_t l
     return true;
 }
 
-static int put_range(const struct cli_args *args, json_t *body, struct err *e)
+static int run_range(const struct cli_args *args, struct cli_client *c, const char *id,
+                     struct err *e)
 {
+    char path[CLI_NOTEBOOK_PATH_SIZE];
+    _json_ json_t *body = json_object(), *streamed = NULL, *plain = NULL;
     static const char *const ends[] = {"from", "to"};
     int64_t timeout_ms;
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
@@ -118,16 +121,6 @@ static int put_range(const struct cli_args *args, json_t *body, struct err *e)
         return -1;
     if (timeout_ms > 0)
         json_object_set_new(body, "timeout_ms", json_integer(timeout_ms));
-    return 0;
-}
-
-static int run_range(const struct cli_args *args, struct cli_client *c, const char *id,
-                     struct err *e)
-{
-    char path[CLI_NOTEBOOK_PATH_SIZE];
-    _json_ json_t *body = json_object(), *streamed = NULL, *plain = NULL;
-    if (put_range(args, body, e) < 0)
-        return -1;
     _free_ char *text = json_dumps(body, JSON_COMPACT);
     snprintf(path, sizeof(path), "/v1/notebooks/%s/run", id);
     struct cli_request request = {
@@ -188,7 +181,7 @@ void cli_notebook_say_changed(const json_t *answer)
     cli_say(STDOUT_FILENO, "\n");
 }
 
-/* The new cell's id goes to whoever runs it. */
+/* Adds the cell, then runs it by its new id. */
 static int notebook_cells_add_and_run(const struct cli_args *args, struct cli_client *c,
                                       const char *id, const char *path, json_t *body, struct err *e)
 {

@@ -10,20 +10,6 @@
 
 enum { LARGE_DEADLINE_MS = 300000 };
 
-static void say_made(const json_t *answer)
-{
-    const char *id = cli_json_text(answer, "notebook_id", NULL);
-    cli_say(STDOUT_FILENO, "notebook %.64s\n", id != NULL ? id : "?");
-}
-
-static void put_texts(const struct cli_args *args, json_t *body)
-{
-    static const char *const names[] = {"title", "runtime", "profile"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (cli_has(args, names[i]))
-            json_object_set_new(body, names[i], json_string(cli_value(args, names[i])));
-}
-
 /* ---- files -------------------------------------------------------------------------------------
  */
 
@@ -38,16 +24,6 @@ static int find_format(const struct cli_args *args, const char *out, enum notebo
         return 0;
     err_set(e, ERR_INVALID, "the name of the output does not say its format");
     return err_advise(e, "give it a suffix (-o out.html), or say --format html");
-}
-
-/* "out.html: html, 23.1 KB" */
-static void say_written(const char *path, enum notebook_format format, size_t bytes)
-{
-    _buf_ struct buf line = BUF_INIT(64 * KIB);
-    cli_append_safe(&line, path, strlen(path), false);
-    buf_printf(&line, ": %s, ", cli_format_name(format));
-    cli_describe_size(&line, bytes);
-    cli_say(STDOUT_FILENO, "%s\n", buf_str(&line));
 }
 
 int cli_notebook_export(const struct cli_args *args, struct cli_client *c, const char *const *words,
@@ -76,8 +52,14 @@ int cli_notebook_export(const struct cli_args *args, struct cli_client *c, const
     if (status < 0)
         return err_errno(e, ERR_UNAVAILABLE, -status, "%.200s cannot be written", out);
     if (!cli_has(args, "json")) {
-        if (strcmp(out, "-") != 0)
-            say_written(out, format, text.len);
+        if (strcmp(out, "-") != 0) {
+            /* "out.html: html, 23.1 KB" */
+            _buf_ struct buf line = BUF_INIT(64 * KIB);
+            cli_append_safe(&line, out, strlen(out), false);
+            buf_printf(&line, ": %s, ", cli_format_name(format));
+            cli_describe_size(&line, text.len);
+            cli_say(STDOUT_FILENO, "%s\n", buf_str(&line));
+        }
         return 0;
     }
     _json_ json_t *answer =
@@ -123,7 +105,10 @@ int cli_notebook_import(const struct cli_args *args, struct cli_client *c, const
 {
     (void)n_words;
     _json_ json_t *body = json_object(), *answer = NULL;
-    put_texts(args, body);
+    static const char *const names[] = {"title", "runtime", "profile"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (cli_has(args, names[i]))
+            json_object_set_new(body, names[i], json_string(cli_value(args, names[i])));
     if (read_import(args, words[0], body, e) < 0)
         return -1;
     _free_ char *text = json_dumps(body, JSON_COMPACT);
@@ -132,7 +117,8 @@ int cli_notebook_import(const struct cli_args *args, struct cli_client *c, const
         return err_context(e, "%.200s", words[0]);
     if (cli_has(args, "json"))
         return cli_print_json(answer) ? 0 : CLI_EXIT_PIPE;
-    say_made(answer);
+    const char *id = cli_json_text(answer, "notebook_id", NULL);
+    cli_say(STDOUT_FILENO, "notebook %.64s\n", id != NULL ? id : "?");
     return 0;
 }
 
@@ -177,26 +163,6 @@ static void append_output_news(struct buf *line, const json_t *event)
     cli_notebook_append_title(line, buf_str(&shown), shown.len);
 }
 
-static bool print_event(const char *name, json_t *event)
-{
-    const json_t *cell = json_object_get(event, "cell");
-    const char *id = cli_json_text(event, "cell_id", NULL);
-    _buf_ struct buf line = BUF_INIT(64 * KIB);
-    cli_append_safe(&line, name, strlen(name), false);
-    if (cell != NULL)
-        append_cell_news(&line, cell);
-    else if (strcmp(name, "output") == 0)
-        append_output_news(&line, event);
-    else if (id != NULL)
-        buf_printf(&line, "  %.64s", id);
-    if (strcmp(name, "cell_moved") == 0)
-        buf_printf(&line, "  to %lld", (long long)cli_json_int(event, "index", 0));
-    if (strcmp(name, "lagged") == 0)
-        buf_printf(&line, "  %lld events were lost", (long long)cli_json_int(event, "dropped", 0));
-    buf_append_char(&line, '\n');
-    return cli_write(STDOUT_FILENO, buf_str(&line), line.len, &(size_t){0}) == 0;
-}
-
 static bool notebook_files_take_event(void *context, const char *name, const char *data, size_t len)
 {
     struct watch *watch = context;
@@ -209,7 +175,23 @@ static bool notebook_files_take_event(void *context, const char *name, const cha
         json_object_set_new(event, "event", json_string(name));
         is_written = cli_print_json(event);
     } else {
-        is_written = print_event(name, event);
+        const json_t *cell = json_object_get(event, "cell");
+        const char *id = cli_json_text(event, "cell_id", NULL);
+        _buf_ struct buf line = BUF_INIT(64 * KIB);
+        cli_append_safe(&line, name, strlen(name), false);
+        if (cell != NULL)
+            append_cell_news(&line, cell);
+        else if (strcmp(name, "output") == 0)
+            append_output_news(&line, event);
+        else if (id != NULL)
+            buf_printf(&line, "  %.64s", id);
+        if (strcmp(name, "cell_moved") == 0)
+            buf_printf(&line, "  to %lld", (long long)cli_json_int(event, "index", 0));
+        if (strcmp(name, "lagged") == 0)
+            buf_printf(&line, "  %lld events were lost",
+                       (long long)cli_json_int(event, "dropped", 0));
+        buf_append_char(&line, '\n');
+        is_written = cli_write(STDOUT_FILENO, buf_str(&line), line.len, &(size_t){0}) == 0;
     }
     watch->is_over = !is_written || strcmp(name, "deleted") == 0;
     return !watch->is_over;

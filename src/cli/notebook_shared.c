@@ -29,22 +29,6 @@ static int refuse_notebook(const char *prefix, size_t n_found, struct err *e)
     return err_advise(e, "list the notebooks with: cella notebook list");
 }
 
-/* How many of this page begin so; the last of them is copied. */
-static size_t count_matches(const json_t *page, const char *prefix, char ret_id[])
-{
-    size_t i, n = 0;
-    const json_t *item;
-    json_array_foreach(page, i, item) {
-        const char *id = cli_json_text(item, "notebook_id", NULL);
-        if (id == NULL || !notebook_shared_is_word(id, CLI_NOTEBOOK_ID_SIZE - 1) ||
-            strncmp(id, prefix, strlen(prefix)) != 0)
-            continue;
-        snprintf(ret_id, CLI_NOTEBOOK_ID_SIZE, "%s", id);
-        n++;
-    }
-    return n;
-}
-
 int cli_notebook_find(struct cli_client *c, const char *prefix, char ret_id[CLI_NOTEBOOK_ID_SIZE],
                       struct err *e)
 {
@@ -63,7 +47,16 @@ int cli_notebook_find(struct cli_client *c, const char *prefix, char ret_id[CLI_
         const json_t *page = json_object_get(answer, "notebooks");
         n_page = json_array_size(page);
         seen += n_page;
-        n_found += count_matches(page, prefix, ret_id);
+        size_t i;
+        const json_t *item;
+        json_array_foreach(page, i, item) {
+            const char *id = cli_json_text(item, "notebook_id", NULL);
+            if (id == NULL || !notebook_shared_is_word(id, CLI_NOTEBOOK_ID_SIZE - 1) ||
+                strncmp(id, prefix, strlen(prefix)) != 0)
+                continue;
+            snprintf(ret_id, CLI_NOTEBOOK_ID_SIZE, "%s", id);
+            n_found++;
+        }
     } while (n_page > 0 && seen < NOTEBOOKS_MAX);
     /* A session that has run nothing yet has a notebook that is not listed. */
     struct cli_session session;

@@ -46,29 +46,6 @@ static void append_block(struct buf *out, const char *prompt, const char *text, 
     } while (at < end);
 }
 
-static bool notebook_show_is_type(const json_t *output, const char *type)
-{
-    const char *text = cli_json_text(output, "type", NULL);
-    return text != NULL && strcmp(text, type) == 0;
-}
-
-/* "[image png 640x480, 23.4 KB: notebook://...]" */
-static void describe_reference(struct buf *out, const json_t *output)
-{
-    int64_t width = cli_json_int(output, "width", 0), height = cli_json_int(output, "height", 0);
-    size_t len = 0;
-    const char *ref = cli_json_text(output, "ref", &len);
-    const char *format = cli_json_text(output, "format", NULL);
-    buf_printf(out, "[image %.16s", format != NULL ? format : "");
-    if (width > 0 && height > 0)
-        buf_printf(out, " %lldx%lld", (long long)width, (long long)height);
-    buf_append_str(out, ", ");
-    cli_describe_size(out, (uint64_t)MAX(cli_json_int(output, "bytes", 0), (int64_t)0));
-    buf_append_str(out, ": ");
-    buf_append(out, ref, len);
-    buf_append_char(out, ']');
-}
-
 static void notebook_show_append_error(struct buf *out, const json_t *output)
 {
     size_t len = 0, name_len = 0, message_len = 0;
@@ -90,37 +67,33 @@ static void notebook_show_append_output(struct buf *out, const json_t *output, i
 {
     char prompt[48] = "    ";
     _buf_ struct buf text = BUF_INIT(TEXT_MAX);
-    if (notebook_show_is_type(output, "error")) {
+    if (cli_json_is(output, "type", "error")) {
         notebook_show_append_error(out, output);
         return;
     }
     if (json_is_true(json_object_get(output, "value")))
         snprintf(prompt, sizeof(prompt), "Out[%lld]: ", (long long)count);
-    if (cli_json_text(output, "ref", NULL) != NULL)
-        describe_reference(&text, output);
-    else
+    if (cli_json_text(output, "ref", NULL) != NULL) {
+        /* "[image png 640x480, 23.4 KB: notebook://...]" */
+        int64_t width = cli_json_int(output, "width", 0),
+                height = cli_json_int(output, "height", 0);
+        size_t len = 0;
+        const char *ref = cli_json_text(output, "ref", &len);
+        const char *format = cli_json_text(output, "format", NULL);
+        buf_printf(&text, "[image %.16s", format != NULL ? format : "");
+        if (width > 0 && height > 0)
+            buf_printf(&text, " %lldx%lld", (long long)width, (long long)height);
+        buf_append_str(&text, ", ");
+        cli_describe_size(&text, (uint64_t)MAX(cli_json_int(output, "bytes", 0), (int64_t)0));
+        buf_append_str(&text, ": ");
+        buf_append(&text, ref, len);
+        buf_append_char(&text, ']');
+    } else
         cli_describe_output(&text, output);
     append_block(out, prompt, buf_str(&text), text.len);
     int64_t omitted = cli_json_int(output, "omitted", 0);
     if (omitted > 0)
         buf_printf(out, "    [%lld bytes were left out]\n", (long long)omitted);
-}
-
-static void append_head(struct buf *out, const json_t *cell)
-{
-    const char *id = cli_json_text(cell, "cell_id", NULL),
-               *state = cli_json_text(cell, "status", NULL);
-    double ms = cli_json_number(cell, "duration_ms", -1);
-    const char *kind = cli_json_text(cell, "kind", NULL);
-    bool is_code = kind != NULL && strcmp(kind, "code") == 0;
-    buf_printf(out, "-- %lld  %.64s", (long long)cli_json_int(cell, "index", 0),
-               id != NULL ? id : "?");
-    buf_printf(out, "  %.16s", is_code ? state != NULL ? state : "?" : kind != NULL ? kind : "?");
-    if (is_code && ms >= 0)
-        buf_printf(out, ms < 1000 ? "  %.1f ms" : "  %.0f ms", ms);
-    if (json_is_true(json_object_get(cell, "undone")))
-        buf_append_str(out, "  undone");
-    buf_append_char(out, '\n');
 }
 
 static void append_cell(struct buf *out, const json_t *cell)
@@ -129,10 +102,21 @@ static void append_cell(struct buf *out, const json_t *cell)
     size_t len = 0, i;
     const char *source = cli_json_text(cell, "code", &len);
     const char *kind = cli_json_text(cell, "kind", NULL);
+    bool is_code = cli_json_is(cell, "kind", "code");
     char prompt[48] = "";
-    if (kind != NULL && strcmp(kind, "code") == 0)
+    if (is_code)
         snprintf(prompt, sizeof(prompt), count > 0 ? "In [%lld]: " : "In [ ]: ", (long long)count);
-    append_head(out, cell);
+    const char *id = cli_json_text(cell, "cell_id", NULL),
+               *state = cli_json_text(cell, "status", NULL);
+    double ms = cli_json_number(cell, "duration_ms", -1);
+    buf_printf(out, "-- %lld  %.64s", (long long)cli_json_int(cell, "index", 0),
+               id != NULL ? id : "?");
+    buf_printf(out, "  %.16s", is_code ? state != NULL ? state : "?" : kind != NULL ? kind : "?");
+    if (is_code && ms >= 0)
+        buf_printf(out, ms < 1000 ? "  %.1f ms" : "  %.0f ms", ms);
+    if (json_is_true(json_object_get(cell, "undone")))
+        buf_append_str(out, "  undone");
+    buf_append_char(out, '\n');
     append_block(out, prompt, source != NULL ? source : "", len);
     const json_t *outputs = json_object_get(cell, "outputs"), *output;
     json_array_foreach(outputs, i, output) {
@@ -143,34 +127,6 @@ static void append_cell(struct buf *out, const json_t *cell)
 
 /* ---- the notebook ------------------------------------------------------------------------------
  */
-
-static void notebook_show_append_notebook(struct buf *out, const json_t *notebook)
-{
-    const char *id = cli_json_text(notebook, "notebook_id", NULL);
-    buf_printf(out, "%.64s", id != NULL ? id : "?");
-    notebook_show_append_text(out, notebook, "title", 0);
-    notebook_show_append_text(out, notebook, "runtime", 0);
-    int64_t n = cli_json_int(notebook, "cell_count", 0);
-    buf_printf(out, " %lld cell%s, session:", (long long)n, n == 1 ? "" : "s");
-    notebook_show_append_text(out, notebook, "state", 0);
-    buf_append_str(out, "\n\n");
-}
-
-static int show_cell(const struct cli_args *args, struct cli_client *c, const char *id,
-                     const char *name, struct err *e)
-{
-    char path[CLI_NOTEBOOK_PATH_SIZE];
-    _json_ json_t *answer = NULL;
-    if (cli_notebook_cell_path(id, name, "?outputs=true", path, e) < 0 ||
-        cli_api_get(c, "GET", path, &answer, e) < 0)
-        return -1;
-    if (cli_has(args, "json"))
-        return cli_print_json(answer) ? 0 : CLI_EXIT_PIPE;
-    const json_t *cell = json_object_get(answer, "cell");
-    _buf_ struct buf text = BUF_INIT(TEXT_MAX);
-    append_cell(&text, cell != NULL ? cell : answer);
-    return fd_write_all(STDOUT_FILENO, buf_str(&text), text.len) == 0 ? 0 : CLI_EXIT_PIPE;
-}
 
 /* Page by page: each is drawn when it is there. */
 static int show_pages(struct cli_client *c, const char *id, bool is_json, struct err *e)
@@ -187,8 +143,16 @@ static int show_pages(struct cli_client *c, const char *id, bool is_json, struct
         const json_t *cells = json_object_get(answer, "cells");
         n_page = json_array_size(cells);
         _buf_ struct buf text = BUF_INIT(TEXT_MAX);
-        if (seen == 0 && !is_json)
-            notebook_show_append_notebook(&text, answer);
+        if (seen == 0 && !is_json) {
+            const char *given = cli_json_text(answer, "notebook_id", NULL);
+            buf_printf(&text, "%.64s", given != NULL ? given : "?");
+            notebook_show_append_text(&text, answer, "title", 0);
+            notebook_show_append_text(&text, answer, "runtime", 0);
+            int64_t n = cli_json_int(answer, "cell_count", 0);
+            buf_printf(&text, " %lld cell%s, session:", (long long)n, n == 1 ? "" : "s");
+            notebook_show_append_text(&text, answer, "state", 0);
+            buf_append_str(&text, "\n\n");
+        }
         for (size_t i = 0; i < n_page && !is_json; i++)
             append_cell(&text, json_array_get(cells, i));
         seen += n_page;
@@ -208,8 +172,19 @@ int cli_notebook_show(const struct cli_args *args, struct cli_client *c, const c
     char id[CLI_NOTEBOOK_ID_SIZE];
     if (cli_notebook_find(c, words[0], id, e) < 0)
         return -1;
-    if (n_words > 1)
-        return show_cell(args, c, id, words[1], e);
+    if (n_words > 1) {
+        char path[CLI_NOTEBOOK_PATH_SIZE];
+        _json_ json_t *answer = NULL;
+        if (cli_notebook_cell_path(id, words[1], "?outputs=true", path, e) < 0 ||
+            cli_api_get(c, "GET", path, &answer, e) < 0)
+            return -1;
+        if (cli_has(args, "json"))
+            return cli_print_json(answer) ? 0 : CLI_EXIT_PIPE;
+        const json_t *cell = json_object_get(answer, "cell");
+        _buf_ struct buf text = BUF_INIT(TEXT_MAX);
+        append_cell(&text, cell != NULL ? cell : answer);
+        return fd_write_all(STDOUT_FILENO, buf_str(&text), text.len) == 0 ? 0 : CLI_EXIT_PIPE;
+    }
     int status = show_pages(c, id, cli_has(args, "json"), e);
     if (status != 0 || cli_has(args, "json"))
         return status;

@@ -93,24 +93,6 @@ static const struct op_param *find_param(const struct op *op, const char *name, 
     return NULL;
 }
 
-/* NAME=VALUE into an object of texts; NAME alone is what the variable is here. */
-static int add_pair(json_t *texts, const struct op_param *p, const char *given, struct err *e)
-{
-    const char *equals = strchr(given, '=');
-    size_t len = equals != NULL ? (size_t)(equals - given) : strlen(given);
-    _free_ char *name = mem_copy(given, len + 1);
-    name[len] = '\0';
-    const char *value = equals != NULL ? equals + 1 : getenv(name);
-    if (len == 0 || value == NULL) {
-        err_set(e, ERR_INVALID, "%s: '%.64s' has no %s", p->name, given,
-                len == 0 ? "name" : "value here");
-        return err_advise(e, "write it as NAME=VALUE");
-    }
-    if (json_object_set_new(texts, name, json_string(value)) < 0)
-        return err_set(e, ERR_INVALID, "%s %.64s is not UTF-8", p->name, name);
-    return 0;
-}
-
 static json_t *object_in(json_t *args, const char *name)
 {
     json_t *object = json_object_get(args, name);
@@ -128,8 +110,22 @@ static int take_flag(const struct op_made *made, const struct cli_given *given, 
     if (i == made->n_flags || made->meant[i].param == NULL)
         return 0; /* of every verb, or --all */
     const struct op_param *p = made->meant[i].param, *member = made->meant[i].member;
-    if (p->type == OP_TEXTS)
-        return add_pair(object_in(args, p->name), p, given->value, e);
+    if (p->type == OP_TEXTS) {
+        /* NAME=VALUE into an object of texts; NAME alone is what the variable is here. */
+        const char *equals = strchr(given->value, '=');
+        size_t len = equals != NULL ? (size_t)(equals - given->value) : strlen(given->value);
+        _free_ char *name = mem_copy(given->value, len + 1);
+        name[len] = '\0';
+        const char *item = equals != NULL ? equals + 1 : getenv(name);
+        if (len == 0 || item == NULL) {
+            err_set(e, ERR_INVALID, "%s: '%.64s' has no %s", p->name, given->value,
+                    len == 0 ? "name" : "value here");
+            return err_advise(e, "write it as NAME=VALUE");
+        }
+        if (json_object_set_new(object_in(args, p->name), name, json_string(item)) < 0)
+            return err_set(e, ERR_INVALID, "%s %.64s is not UTF-8", p->name, name);
+        return 0;
+    }
     const struct op_param *of = member != NULL ? member : p;
     json_t *value = of->type == OP_BOOL ? json_true() : read_value(of, given->value, e);
     if (value == NULL)
@@ -483,27 +479,6 @@ static const struct cli_flag call_flags[] = {
     {0},
 };
 
-static int refuse_operation(const char *name, struct err *e)
-{
-    const char *names[VERBS_MAX];
-    size_t n = 0;
-    for (; op_table[n] != NULL && n < VERBS_MAX; n++)
-        names[n] = op_table[n]->name;
-    const char *nearest = cli_nearest(name, names, n);
-    err_set(e, ERR_INVALID, "there is no operation '%.64s'", name);
-    if (nearest != NULL)
-        return err_advise(e, "did you mean %s? All of them: cella call", nearest);
-    return err_advise(e, "all of them: cella call");
-}
-
-static void list_operations(void)
-{
-    _buf_ struct buf out = BUF_INIT(MIB);
-    for (const struct op *const *op = op_table; *op != NULL; op++)
-        buf_printf(&out, "%-22s %s\n", (*op)->name, (*op)->doc);
-    fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
-}
-
 static int read_pairs(const struct cli_args *args, const struct op *op, json_t *given,
                       struct err *e)
 {
@@ -572,12 +547,24 @@ static int call_run(const struct cli_args *args, struct err *e)
 {
     _json_ json_t *given = json_object();
     if (args->n_words == 0) {
-        list_operations();
+        _buf_ struct buf out = BUF_INIT(MIB);
+        for (const struct op *const *each = op_table; *each != NULL; each++)
+            buf_printf(&out, "%-22s %s\n", (*each)->name, (*each)->doc);
+        fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
         return 0;
     }
     const struct op *op = op_find(args->words[0]);
-    if (op == NULL)
-        return refuse_operation(args->words[0], e);
+    if (op == NULL) {
+        const char *names[VERBS_MAX];
+        size_t n = 0;
+        for (; op_table[n] != NULL && n < VERBS_MAX; n++)
+            names[n] = op_table[n]->name;
+        const char *nearest = cli_nearest(args->words[0], names, n);
+        err_set(e, ERR_INVALID, "there is no operation '%.64s'", args->words[0]);
+        if (nearest != NULL)
+            return err_advise(e, "did you mean %s? All of them: cella call", nearest);
+        return err_advise(e, "all of them: cella call");
+    }
     if (read_pairs(args, op, given, e) < 0)
         return -1;
     return cli_client_with(args, true, call_work, given, e);

@@ -11,30 +11,28 @@ enum {
     CALL_MS = 120 * 1000, /* undo, branch: a snapshot may have to come from disk */
 };
 
-static void append_escaped(struct buf *out, const char *text, bool keeps_slashes)
-{
-    for (; *text != '\0'; text++) {
-        bool is_plain = isalnum((unsigned char)*text) || strchr("-._~", *text) != NULL ||
-                        (keeps_slashes && *text == '/');
-        if (is_plain)
-            buf_append_char(out, *text);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)*text);
-    }
-}
-
 static void append_value(struct buf *out, const json_t *value, bool keeps_slashes)
 {
-    if (json_is_string(value))
-        append_escaped(out, json_string_value(value), keeps_slashes);
-    else if (json_is_integer(value))
+    if (json_is_string(value)) {
+        const char *text = json_string_value(value);
+        for (; *text != '\0'; text++) {
+            bool is_plain = isalnum((unsigned char)*text) || strchr("-._~", *text) != NULL ||
+                            (keeps_slashes && *text == '/');
+            if (is_plain)
+                buf_append_char(out, *text);
+            else
+                buf_printf(out, "%%%02X", (unsigned char)*text);
+        }
+    } else if (json_is_integer(value))
         buf_printf(out, "%lld", (long long)json_integer_value(value));
     else
         buf_append_str(out, json_is_true(value) ? "true" : "false");
 }
 
-static int append_path(const struct op *op, const json_t *args, struct buf *path, struct err *e)
+int cli_op_request(const struct op *op, const json_t *args, struct buf *path, struct buf *body,
+                   struct cli_request *ret, struct err *e)
 {
+    bool has_body = strcmp(op->method, "GET") != 0 && strcmp(op->method, "DELETE") != 0;
     for (const char *at = op->path; *at != '\0';) {
         if (*at != '{') {
             buf_append_char(path, *at++);
@@ -59,15 +57,8 @@ static int append_path(const struct op *op, const json_t *args, struct buf *path
         append_value(path, value, false);
         sign = '&';
     }
-    return path->overflowed ? err_set(e, ERR_TOO_LARGE, "the arguments are too long") : 0;
-}
-
-int cli_op_request(const struct op *op, const json_t *args, struct buf *path, struct buf *body,
-                   struct cli_request *ret, struct err *e)
-{
-    bool has_body = strcmp(op->method, "GET") != 0 && strcmp(op->method, "DELETE") != 0;
-    if (append_path(op, args, path, e) < 0)
-        return -1;
+    if (path->overflowed)
+        return err_set(e, ERR_TOO_LARGE, "the arguments are too long");
     if (has_body && !(op->flags & OP_TAKES_BYTES)) {
         struct json_out out = JSON_OUT(body);
         json_put_object(&out);

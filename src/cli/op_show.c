@@ -34,25 +34,20 @@ static bool is_empty(const json_t *value)
            (json_is_object(value) && json_object_size(value) == 0);
 }
 
-static void append_first_line(struct buf *out, const json_t *value, size_t max)
-{
-    const char *text = json_string_value(value);
-    size_t len = json_string_length(value), line = strcspn(text, "\n");
-    size_t shown = line > max ? utf8_valid_prefix(text, max) : line;
-    cli_append_safe(out, text, shown, false);
-    if (shown < len)
-        buf_append_str(out, "…");
-}
-
 /* One value in one line. */
 static void append_scalar(struct buf *out, const struct op_member *m, const json_t *value,
                           size_t max)
 {
     if (json_is_string(value) && m != NULL && m->type == OP_TIME && max < SHOWN_MAX)
         cli_describe_age(out, json_string_value(value));
-    else if (json_is_string(value))
-        append_first_line(out, value, max);
-    else if (json_is_integer(value) && m != NULL && m->type == OP_SIZE)
+    else if (json_is_string(value)) {
+        const char *text = json_string_value(value);
+        size_t len = json_string_length(value), line = strcspn(text, "\n");
+        size_t shown = line > max ? utf8_valid_prefix(text, max) : line;
+        cli_append_safe(out, text, shown, false);
+        if (shown < len)
+            buf_append_str(out, "…");
+    } else if (json_is_integer(value) && m != NULL && m->type == OP_SIZE)
         cli_describe_size(out, (uint64_t)MAX(json_integer_value(value), (json_int_t)0));
     else if (json_is_integer(value))
         buf_printf(out, "%lld", (long long)json_integer_value(value));
@@ -134,26 +129,6 @@ static void append_object(struct buf *out, const struct op_shape *shape, const j
     }
 }
 
-static int show_plain(const struct op *op, const json_t *args, const json_t *answer)
-{
-    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
-    for (const struct op_member *m = op->result->members; m->name != NULL; m++) {
-        if (m->type != OP_LIST || m->shape == NULL || !has_columns(m->shape))
-            continue;
-        const json_t *list = json_object_get(answer, m->name);
-        append_list(&out, m->shape, list);
-        int64_t shown = (int64_t)json_array_size(list), from = cli_json_int(args, "offset", 0);
-        int64_t count = cli_json_int(answer, "count", shown);
-        if (shown > 0 && from + shown < count)
-            cli_say(STDERR_FILENO, "cella: %lld to %lld of %lld; go on with --offset %lld\n",
-                    (long long)from + 1, (long long)(from + shown), (long long)count,
-                    (long long)(from + shown));
-        return write_out(&out);
-    }
-    append_object(&out, op->result, answer, 0);
-    return write_out(&out);
-}
-
 /* ---- views of their own ------------------------------------------------------------------------
  */
 
@@ -201,29 +176,24 @@ static int show_branches(struct cli_client *c, const json_t *args, const json_t 
     return 0;
 }
 
-/* What the only cell ran, if it can be had: its number says little. */
-static void add_code(struct cli_client *c, const json_t *args, json_t *answer)
-{
-    const json_t *cells = json_object_get(answer, "cells");
-    int64_t id = json_integer_value(json_array_get(cells, 0));
-    if (json_array_size(cells) != 1 || id < 1)
-        return;
-    struct err ignored;
-    _json_ json_t *list = NULL,
-                  *asked = json_pack("{s:s, s:I, s:i}", "session_id", id_of(args, "session_id"),
-                                     "offset", (json_int_t)id - 1, "limit", 1);
-    if (cli_op_ask(c, "session.cells", asked, &list, &ignored) < 0)
-        return;
-    const json_t *cell = json_array_get(json_object_get(list, "cells"), 0);
-    if (cli_json_int(cell, "number", 0) == id)
-        json_object_set(answer, "code", json_object_get(cell, "code"));
-}
-
 static int show_undone(struct cli_client *c, const json_t *args, const json_t *answer)
 {
     _buf_ struct buf out = BUF_INIT(MIB);
     _json_ json_t *told = json_copy((json_t *)(uintptr_t)answer);
-    add_code(c, args, told);
+    /* What the only cell ran, if it can be had: its number says little. */
+    const json_t *cells = json_object_get(told, "cells");
+    int64_t id = json_integer_value(json_array_get(cells, 0));
+    if (json_array_size(cells) == 1 && id >= 1) {
+        struct err ignored;
+        _json_ json_t *list = NULL,
+                      *asked = json_pack("{s:s, s:I, s:i}", "session_id", id_of(args, "session_id"),
+                                         "offset", (json_int_t)id - 1, "limit", 1);
+        if (cli_op_ask(c, "session.cells", asked, &list, &ignored) >= 0) {
+            const json_t *cell = json_array_get(json_object_get(list, "cells"), 0);
+            if (cli_json_int(cell, "number", 0) == id)
+                json_object_set(told, "code", json_object_get(cell, "code"));
+        }
+    }
     cli_describe_rollback(&out, "took back", told);
     return write_out(&out);
 }
@@ -346,5 +316,20 @@ int cli_op_show(struct cli_client *c, const struct op *op, const json_t *args, c
     for (size_t i = 0; i < ARRAY_LEN(views); i++)
         if (strcmp(views[i].op, op->name) == 0)
             return views[i].show(c, args, answer);
-    return show_plain(op, args, answer);
+    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
+    for (const struct op_member *m = op->result->members; m->name != NULL; m++) {
+        if (m->type != OP_LIST || m->shape == NULL || !has_columns(m->shape))
+            continue;
+        const json_t *list = json_object_get(answer, m->name);
+        append_list(&out, m->shape, list);
+        int64_t shown = (int64_t)json_array_size(list), from = cli_json_int(args, "offset", 0);
+        int64_t count = cli_json_int(answer, "count", shown);
+        if (shown > 0 && from + shown < count)
+            cli_say(STDERR_FILENO, "cella: %lld to %lld of %lld; go on with --offset %lld\n",
+                    (long long)from + 1, (long long)(from + shown), (long long)count,
+                    (long long)(from + shown));
+        return write_out(&out);
+    }
+    append_object(&out, op->result, answer, 0);
+    return write_out(&out);
 }

@@ -64,19 +64,6 @@ static json_t *find_word(const char *text)
     return NULL;
 }
 
-/* A list, an object or a quoted text is JSON. */
-static int read_json(struct cli_parameter *p, const char *text, struct err *e)
-{
-    json_error_t problem;
-    p->value =
-        json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
-    if (p->value != NULL)
-        return 0;
-    err_set(e, ERR_INVALID, "the value of %.64s looks like JSON and is none: %.100s", p->name,
-            problem.text);
-    return err_advise(e, "if it is meant as text: -r %.64s VALUE", p->name);
-}
-
 static int read_value(struct cli_parameter *p, const char *text, bool is_raw, struct err *e)
 {
     if (!is_raw && parameters_is_number(text)) {
@@ -85,8 +72,17 @@ static int read_value(struct cli_parameter *p, const char *text, bool is_raw, st
     }
     if (!is_raw && (p->value = find_word(text)) != NULL)
         return 0;
-    if (!is_raw && (text[0] == '[' || text[0] == '{' || text[0] == '"'))
-        return read_json(p, text, e);
+    if (!is_raw && (text[0] == '[' || text[0] == '{' || text[0] == '"')) {
+        /* A list, an object or a quoted text is JSON. */
+        json_error_t problem;
+        p->value =
+            json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
+        if (p->value != NULL)
+            return 0;
+        err_set(e, ERR_INVALID, "the value of %.64s looks like JSON and is none: %.100s", p->name,
+                problem.text);
+        return err_advise(e, "if it is meant as text: -r %.64s VALUE", p->name);
+    }
     p->value = json_string(text);
     if (p->value == NULL)
         return err_set(e, ERR_INVALID, "the value of %.64s is not UTF-8", p->name);
@@ -163,15 +159,6 @@ static void put_quoted(struct buf *out, const json_t *string)
 
 static void put_value(struct buf *out, const json_t *value, bool is_python);
 
-static void put_key(struct buf *out, const char *key, bool is_python)
-{
-    _json_ json_t *name = json_string(key);
-    bool is_special = !is_python && strcmp(key, "__proto__") == 0; /* else it is no member */
-    buf_append_str(out, is_special ? "[" : "");
-    put_quoted(out, name);
-    buf_append_str(out, is_special ? "]: " : ": ");
-}
-
 static void put_container(struct buf *out, const json_t *value, bool is_python)
 {
     const char *key;
@@ -189,7 +176,11 @@ static void put_container(struct buf *out, const json_t *value, bool is_python)
     buf_append_char(out, '{');
     json_object_foreach((json_t *)(uintptr_t)value, key, item) {
         buf_append_str(out, n++ > 0 ? ", " : "");
-        put_key(out, key, is_python);
+        _json_ json_t *name = json_string(key);
+        bool is_special = !is_python && strcmp(key, "__proto__") == 0; /* else it is no member */
+        buf_append_str(out, is_special ? "[" : "");
+        put_quoted(out, name);
+        buf_append_str(out, is_special ? "]: " : ": ");
         put_value(out, item, is_python);
     }
     buf_append_char(out, '}');
@@ -303,29 +294,25 @@ static const char *node_keyword(const struct document *doc, const char *name)
     return "let ";
 }
 
-static void put_parameter(struct buf *out, const struct cli_parameter *p,
-                          const struct document *doc)
-{
-    bool is_bash = strcmp(doc->runtime, "bash") == 0, is_node = strcmp(doc->runtime, "node") == 0;
-    if (is_bash && p->number == NULL) {
-        put_bash(out, p->name, p->value);
-    } else {
-        buf_append_str(out, is_node ? node_keyword(doc, p->name) : "");
-        buf_printf(out, is_bash ? "%s=" : "%s = ", p->name);
-        if (p->number != NULL)
-            buf_append_str(out, p->number);
-        else
-            put_value(out, p->value, !is_node);
-    }
-    buf_append_str(out, is_node ? ";\n" : "\n");
-}
-
 int cli_parameters_write(const struct cli_parameters *p, const struct document *doc,
                          struct buf *out, struct err *e)
 {
     buf_printf(out, "%s Parameters\n", notebook_language(doc)->comment);
-    for (size_t i = 0; i < p->n; i++)
-        put_parameter(out, &p->all[i], doc);
+    for (size_t i = 0; i < p->n; i++) {
+        bool is_bash = strcmp(doc->runtime, "bash") == 0,
+             is_node = strcmp(doc->runtime, "node") == 0;
+        if (is_bash && p->all[i].number == NULL) {
+            put_bash(out, p->all[i].name, p->all[i].value);
+        } else {
+            buf_append_str(out, is_node ? node_keyword(doc, p->all[i].name) : "");
+            buf_printf(out, is_bash ? "%s=" : "%s = ", p->all[i].name);
+            if (p->all[i].number != NULL)
+                buf_append_str(out, p->all[i].number);
+            else
+                put_value(out, p->all[i].value, !is_node);
+        }
+        buf_append_str(out, is_node ? ";\n" : "\n");
+    }
     if (out->overflowed)
         return err_set(e, ERR_TOO_LARGE, "the parameters are longer than a cell may be");
     if (memchr(out->data, '\0', out->len) != NULL)

@@ -8,7 +8,7 @@ enum { CLI_PARAMETERS_MAX = 1000 };
 
 struct cli_parameter {
     const char *name;   /* points into argv */
-    const char *number; /* as it was written; NULL: it is no number */
+    const char *number; /* as it was written; NULL if the value is no number */
     json_t *value;      /* NULL for a number */
 };
 

@@ -112,17 +112,6 @@ static bool append_sixels(struct buf *out, const void *bytes, size_t len)
     return image_sixels(bytes, len, most, out) == 0;
 }
 
-static void append_kitty(struct buf *out, const struct buf *text)
-{
-    for (size_t at = 0; at < text->len; at += KITTY_CHUNK) {
-        size_t n = MIN(text->len - at, (size_t)KITTY_CHUNK);
-        bool is_last = at + n == text->len;
-        buf_printf(out, "\033_G%sm=%d;", at == 0 ? "a=T,f=100,q=2," : "", is_last ? 0 : 1);
-        buf_append(out, text->data + at, n);
-        buf_append_str(out, "\033\\");
-    }
-}
-
 bool cli_picture_append(struct buf *out, enum cli_picture_way way, const char *format,
                         const void *bytes, size_t len)
 {
@@ -135,7 +124,13 @@ bool cli_picture_append(struct buf *out, enum cli_picture_way way, const char *f
     if (len == 0 || !base64_encode(&text, bytes, len))
         return false;
     if (way == CLI_PICTURE_KITTY && is_png) {
-        append_kitty(out, &text);
+        for (size_t at = 0; at < text.len; at += KITTY_CHUNK) {
+            size_t n = MIN(text.len - at, (size_t)KITTY_CHUNK);
+            bool is_last = at + n == text.len;
+            buf_printf(out, "\033_G%sm=%d;", at == 0 ? "a=T,f=100,q=2," : "", is_last ? 0 : 1);
+            buf_append(out, text.data + at, n);
+            buf_append_str(out, "\033\\");
+        }
     } else if (way == CLI_PICTURE_ITERM && is_shown) {
         buf_printf(out, "\033]1337;File=inline=1;size=%zu:", len);
         buf_append(out, text.data, text.len);

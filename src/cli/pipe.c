@@ -136,20 +136,6 @@ static void pipe_serve(struct filter *f)
     respond(f, buf_str(&text), text.len);
 }
 
-static void pipe_take(struct filter *f, const char *data, size_t len)
-{
-    while (len > 0 && !f->is_closed) {
-        size_t used;
-        enum pipe_event event = pipe_feed(&f->reader, data, len, &used);
-        data += used;
-        len -= used;
-        if (event == PIPE_REQUEST)
-            pipe_serve(f);
-        else if (event != PIPE_MORE)
-            respond_problem(f, event);
-    }
-}
-
 static int pipe_read_all(struct filter *f, struct err *e)
 {
     char chunk[READ_STEP];
@@ -162,7 +148,18 @@ static int pipe_read_all(struct filter *f, struct err *e)
             return err_errno(e, ERR_UNAVAILABLE, errno, "standard input");
         if (n == 0)
             break;
-        pipe_take(f, chunk, (size_t)MAX(n, (ssize_t)0));
+        const char *data = chunk;
+        size_t len = (size_t)MAX(n, (ssize_t)0);
+        while (len > 0 && !f->is_closed) {
+            size_t used;
+            enum pipe_event event = pipe_feed(&f->reader, data, len, &used);
+            data += used;
+            len -= used;
+            if (event == PIPE_REQUEST)
+                pipe_serve(f);
+            else if (event != PIPE_MORE)
+                respond_problem(f, event);
+        }
     }
     if (pipe_end(&f->reader) == PIPE_CUT_OFF) {
         f->has_failed = true;

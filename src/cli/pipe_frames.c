@@ -10,22 +10,6 @@ static void pipe_frames_take(struct pipe_reader *r, const char *data, size_t len
     }
 }
 
-static void pipe_frames_begin(struct pipe_reader *r)
-{
-    r->is_inside = true;
-    r->is_too_large = false;
-    buf_clear(&r->body);
-    r->body.overflowed = false;
-}
-
-static enum pipe_event end_frame(struct pipe_reader *r)
-{
-    if (!r->is_inside)
-        return PIPE_MORE;
-    r->is_inside = false;
-    return r->is_too_large ? PIPE_TOO_LARGE : PIPE_REQUEST;
-}
-
 static bool may_become(const struct pipe_reader *r, const char *mark)
 {
     return strncmp(mark, r->mark, r->mark_len) == 0;
@@ -48,13 +32,19 @@ static enum pipe_event match(struct pipe_reader *r, char byte)
     if (is_end && r->mark_len == sizeof(PIPE_REQUEST_END) - 1) {
         r->mark_len = 0;
         r->is_mid_line = true;
-        return end_frame(r);
+        if (!r->is_inside)
+            return PIPE_MORE;
+        r->is_inside = false;
+        return r->is_too_large ? PIPE_TOO_LARGE : PIPE_REQUEST;
     }
     if (is_start && r->mark_len == sizeof(PIPE_REQUEST_START) - 1) {
         bool was_inside = r->is_inside;
         r->mark_len = 0;
         r->is_mid_line = true;
-        pipe_frames_begin(r);
+        r->is_inside = true;
+        r->is_too_large = false;
+        buf_clear(&r->body);
+        r->body.overflowed = false;
         return was_inside ? PIPE_CUT_OFF : PIPE_MORE;
     }
     if (!is_start && !is_end)

@@ -26,7 +26,7 @@ struct pipe_reader {
 enum pipe_event {
     PIPE_MORE,      /* all was used and nothing is complete */
     PIPE_REQUEST,   /* `body` is one, until the next call */
-    PIPE_TOO_LARGE, /* one that does not fit has ended */
+    PIPE_TOO_LARGE, /* a request that does not fit has ended */
     PIPE_CUT_OFF,   /* one began before the one before it had ended, or the input ended in it */
 };
 

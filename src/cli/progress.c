@@ -16,23 +16,6 @@ static size_t columns(void)
     return size.ws_col;
 }
 
-/* The first line that says something, cut so that the whole never wraps. */
-static void append_source(struct buf *out, const struct cli_progress *p, size_t room)
-{
-    const char *text = p->source, *end = text + p->source_len;
-    while (text < end && isspace((unsigned char)*text))
-        text++;
-    const char *newline = text < end ? memchr(text, '\n', (size_t)(end - text)) : NULL;
-    size_t len = (size_t)((newline != NULL ? newline : end) - text);
-    _buf_ struct buf safe = BUF_INIT(16 * KIB);
-    cli_append_safe(&safe, text, MIN(len, (size_t)SOURCE_MAX), false);
-    size_t cut = 0, n = 0;
-    for (; cut < safe.len && n < room; cut++, n++)
-        while (cut + 1 < safe.len && ((unsigned char)safe.data[cut + 1] & 0xc0) == 0x80)
-            cut++;
-    buf_append(out, buf_str(&safe), cut);
-}
-
 void cli_progress_draw(struct cli_progress *p)
 {
     if (!p->is_on)
@@ -44,7 +27,19 @@ void cli_progress_draw(struct cli_progress *p)
     size_t width = columns(), taken = (size_t)head_len + (size_t)tail_len + 1;
     _buf_ struct buf line = BUF_INIT(16 * KIB);
     buf_printf(&line, "\r\x1b[K%s", head);
-    append_source(&line, p, width > taken ? width - taken : 0);
+    /* The first line that says something, cut so that the whole never wraps. */
+    const char *text = p->source, *end = text + p->source_len;
+    while (text < end && isspace((unsigned char)*text))
+        text++;
+    const char *newline = text < end ? memchr(text, '\n', (size_t)(end - text)) : NULL;
+    size_t len = (size_t)((newline != NULL ? newline : end) - text);
+    _buf_ struct buf safe = BUF_INIT(16 * KIB);
+    cli_append_safe(&safe, text, MIN(len, (size_t)SOURCE_MAX), false);
+    size_t cut = 0, n = 0;
+    for (; cut < safe.len && n < (width > taken ? width - taken : 0); cut++, n++)
+        while (cut + 1 < safe.len && ((unsigned char)safe.data[cut + 1] & 0xc0) == 0x80)
+            cut++;
+    buf_append(&line, buf_str(&safe), cut);
     buf_append_str(&line, tail);
     cli_say(STDERR_FILENO, "%s", buf_str(&line));
     p->is_drawn = true;

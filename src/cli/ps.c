@@ -34,36 +34,6 @@ static void add_age(json_t *row, const json_t *session, const char *name)
     json_array_append_new(row, json_string(buf_str(&age)));
 }
 
-static void add_memory(json_t *row, const json_t *session)
-{
-    int64_t bytes = cli_json_int(session, "memory_bytes", -1);
-    _buf_ struct buf size = BUF_INIT(64);
-    if (bytes >= 0)
-        cli_describe_size(&size, (uint64_t)bytes);
-    json_array_append_new(row, json_string(bytes >= 0 ? buf_str(&size) : "-"));
-}
-
-static void add_cpu(json_t *row, const json_t *session)
-{
-    int64_t ms = cli_json_int(session, "cpu_ms", -1);
-    json_array_append_new(row, ms < 0 ? json_string("-") : json_sprintf("%.1fs", (double)ms / 1e3));
-}
-
-/* As long as it takes to tell all of them apart; of very many it is the whole id. */
-static int id_length(const json_t *sessions)
-{
-    int len = json_array_size(sessions) <= COMPARED_MAX ? SHORT_ID : UUID_SIZE - 1;
-    for (size_t i = 0; i < json_array_size(sessions); i++) {
-        const char *id = cli_json_text(json_array_get(sessions, i), "session_id", NULL);
-        for (size_t k = 0; k < i && len < UUID_SIZE - 1; k++)
-            while (len < UUID_SIZE - 1 &&
-                   strncmp(id, cli_json_text(json_array_get(sessions, k), "session_id", NULL),
-                           (size_t)len) == 0)
-                len++;
-    }
-    return len;
-}
-
 static json_t *ps_make_row(const json_t *session, int id_len)
 {
     int64_t code = cli_json_int(session, "exit_code", -1);
@@ -83,8 +53,13 @@ static json_t *ps_make_row(const json_t *session, int id_len)
     add_age(row, session, "spawned_at");
     add_count(row, session, "exec_count");
     add_count(row, session, "queued");
-    add_memory(row, session);
-    add_cpu(row, session);
+    int64_t bytes = cli_json_int(session, "memory_bytes", -1);
+    _buf_ struct buf size = BUF_INIT(64);
+    if (bytes >= 0)
+        cli_describe_size(&size, (uint64_t)bytes);
+    json_array_append_new(row, json_string(bytes >= 0 ? buf_str(&size) : "-"));
+    int64_t ms = cli_json_int(session, "cpu_ms", -1);
+    json_array_append_new(row, ms < 0 ? json_string("-") : json_sprintf("%.1fs", (double)ms / 1e3));
     json_array_append_new(row,
                           code >= 0 ? json_sprintf("%lld", (long long)code) : json_string("-"));
     ps_add_text(row, session, "cwd");
@@ -94,7 +69,16 @@ static json_t *ps_make_row(const json_t *session, int id_len)
 int cli_show_sessions(const json_t *answer)
 {
     const json_t *sessions = json_object_get(answer, "sessions");
-    int id_len = id_length(sessions);
+    /* As long as it takes to tell all of them apart; of very many it is the whole id. */
+    int id_len = json_array_size(sessions) <= COMPARED_MAX ? SHORT_ID : UUID_SIZE - 1;
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        const char *id = cli_json_text(json_array_get(sessions, i), "session_id", NULL);
+        for (size_t k = 0; k < i && id_len < UUID_SIZE - 1; k++)
+            while (id_len < UUID_SIZE - 1 &&
+                   strncmp(id, cli_json_text(json_array_get(sessions, k), "session_id", NULL),
+                           (size_t)id_len) == 0)
+                id_len++;
+    }
     _buf_ struct buf table = BUF_INIT(64 * MIB);
     _json_ json_t *rows =
         json_pack("[[ssssssssssssss]]", "SESSION", "NAME", "STATE", "RUNTIME", "PROFILE", "AGENT",

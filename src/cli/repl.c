@@ -46,12 +46,13 @@ struct repl {
     struct buf line;
     bool is_line_kept; /* `line` was read and belongs to the next block */
     bool goes_on;      /* the block could run, and what follows may belong to it */
-    int signal;        /* that came while the interpreter was asked; 0: none */
+    int signal;        /* that came while the interpreter was asked, or 0 */
     struct cli_show show;
     struct cli_asker asker;
     enum cli_picture_way pictures; /* how the terminal shows them */
     bool knows_pictures;           /* it was asked, or need not be */
-    char image_dir[64];            /* where others are saved; "": none was yet */
+    char image_dir[64]; /* where pictures are saved that the terminal cannot show; "" before the
+                           first */
 };
 
 enum step { STEP_RUN, STEP_AGAIN, STEP_END };
@@ -296,18 +297,7 @@ static bool is_session_dead(struct repl *r)
     _json_ json_t *session = NULL;
     if (cli_api_get(r->client, "GET", path, &session, &ignored) < 0)
         return ignored.code == ERR_NOT_FOUND || ignored.code == ERR_GONE;
-    const char *state = cli_json_text(session, "state", NULL);
-    return state != NULL && strcmp(state, "dead") == 0;
-}
-
-/* What ends a cell ends a conversation through a pipe, as it ends a script. Somebody who types must
- * have meant to leave: `exit 3` alone does, `os._exit(3)` in the midst of something does not. */
-static bool has_left(const struct repl *r, const json_t *answer)
-{
-    bool leaves = !cli_lines_is_interactive(r->lines);
-    for (const char *const *word = r->language->exits; *word != NULL; word++)
-        leaves = leaves || strncmp(buf_str(&r->block), *word, strlen(*word)) == 0;
-    return leaves && cli_cell_left_with(answer) >= 0;
+    return cli_json_is(session, "state", "dead");
 }
 
 static int repl_show_answer(struct repl *r, struct cli_cell *cell, const json_t *answer,
@@ -320,7 +310,13 @@ static int repl_show_answer(struct repl *r, struct cli_cell *cell, const json_t 
         return err_set(e, ERR_UNAVAILABLE, "nobody reads the output any more");
     if (!r->is_json && r->show.is_out_mid_line && cli_lines_is_interactive(r->lines))
         cli_show_stream(&r->show, false, "\n", 1);
-    if (has_left(r, answer)) {
+    /* What ends a cell ends a conversation through a pipe, as it ends a script. Somebody who types
+     * must have meant to leave: `exit 3` alone does, `os._exit(3)` in the midst of something does
+     * not. */
+    bool leaves = !cli_lines_is_interactive(r->lines);
+    for (const char *const *word = r->language->exits; *word != NULL; word++)
+        leaves = leaves || strncmp(buf_str(&r->block), *word, strlen(*word)) == 0;
+    if (leaves && cli_cell_left_with(answer) >= 0) {
         r->is_over = true;
         r->exit_code = status;
         return 0;
@@ -400,18 +396,6 @@ static char *history_path(const struct cli_language *language)
     return path.overflowed ? NULL : mem_strdup(buf_str(&path));
 }
 
-/* A place for pictures that the terminal cannot show; they stay when the conversation ends. */
-static void save_pictures(struct repl *r)
-{
-    const char *tmp = getenv("TMPDIR");
-    if (r->show.image_dir != NULL)
-        return;
-    snprintf(r->image_dir, sizeof(r->image_dir), "%.40s/cella-images-XXXXXX",
-             tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
-    if (mkdtemp(r->image_dir) != NULL)
-        r->show.image_dir = r->image_dir;
-}
-
 static bool show_picture(void *context, const char *format, const struct buf *bytes)
 {
     struct repl *r = context;
@@ -422,19 +406,15 @@ static bool show_picture(void *context, const char *format, const struct buf *by
         cli_show_stream(&r->show, false, buf_str(&out), out.len);
         return true;
     }
-    save_pictures(r);
+    /* A place for pictures that the terminal cannot show; they stay when the conversation ends. */
+    const char *tmp = getenv("TMPDIR");
+    if (r->show.image_dir == NULL) {
+        snprintf(r->image_dir, sizeof(r->image_dir), "%.40s/cella-images-XXXXXX",
+                 tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+        if (mkdtemp(r->image_dir) != NULL)
+            r->show.image_dir = r->image_dir;
+    }
     return false;
-}
-
-static void leave_session(struct repl *r)
-{
-    struct err ignored;
-    if (r->session.id[0] == '\0' || !r->is_own)
-        return;
-    if (cli_has(r->args, "keep"))
-        cli_say(STDERR_FILENO, "session %s\n", r->session.id);
-    else
-        cli_session_kill(r->client, r->session.id, &ignored);
 }
 
 static int run_repl(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
@@ -458,7 +438,13 @@ static int run_repl(const struct cli_args *args, struct cli_client *c, void *con
         .lines = r->lines, .has_stdin = true, .show = r->is_json ? NULL : &r->show};
     int status = converse(r, e);
     cli_lines_free(r->lines);
-    leave_session(r);
+    struct err ignored;
+    if (r->session.id[0] != '\0' && r->is_own) {
+        if (cli_has(r->args, "keep"))
+            cli_say(STDERR_FILENO, "session %s\n", r->session.id);
+        else
+            cli_session_kill(r->client, r->session.id, &ignored);
+    }
     return status;
 }
 

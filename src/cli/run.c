@@ -49,7 +49,7 @@ struct run_plan {
     struct cli_parameters parameters;
     struct cli_with with;
     bool is_json, is_kept;
-    const char *files_to; /* where what it wrote goes; NULL: it is told and left behind */
+    const char *files_to; /* where files that the notebook wrote go; NULL if they are only named */
     json_t *written;
 };
 
@@ -95,38 +95,6 @@ static int run_read_output(const struct cli_args *args, struct run_plan *plan, s
     return 0;
 }
 
-static int run_read_timeout(const struct cli_args *args, struct cli_run *r, struct err *e)
-{
-    const char *given = cli_value(args, "timeout");
-    bool is_of_agent = cli_value(args, "agent") != NULL || cli_value(args, "binding") != NULL;
-    if (given == NULL && is_of_agent)
-        return 0; /* as long as the agent's cells may take */
-    r->timeout_ms = TIMEOUT_MAX_MS;
-    if (given != NULL && cli_parse_duration(given, &r->timeout_ms, e) < 0)
-        return -1;
-    if (r->timeout_ms < 1 || r->timeout_ms > TIMEOUT_MAX_MS)
-        return err_set(e, ERR_INVALID, "--timeout must be between 1ms and 24h");
-    return 0;
-}
-
-/* The runtime that the flags ask for, or NULL. */
-static int run_read_runtime(const struct cli_args *args, const char **ret, struct err *e)
-{
-    const char *runtime = cli_value(args, "runtime"), *kernel = cli_value(args, "kernel");
-    *ret = runtime;
-    if (kernel == NULL)
-        return 0;
-    const char *known = notebook_runtime_of(kernel);
-    *ret = known != NULL ? known : kernel;
-    if (cli_language_find(*ret) == NULL) {
-        err_set(e, ERR_INVALID, "there is no runtime for the kernel '%.64s'", kernel);
-        return err_advise(e, "python3, javascript or bash");
-    }
-    if (runtime != NULL && strcmp(runtime, *ret) != 0)
-        return err_set(e, ERR_INVALID, "--runtime and --kernel mean different languages");
-    return 0;
-}
-
 static int run_read_plan(const struct cli_args *args, struct run_plan *plan,
                          const char **ret_runtime, struct err *e)
 {
@@ -143,9 +111,31 @@ static int run_read_plan(const struct cli_args *args, struct run_plan *plan,
     plan->run.progress.is_on = !plan->is_json && isatty(STDERR_FILENO);
     if (from != NULL && cli_format_find(from, true, &plan->in.format, e) < 0)
         return -1;
-    if (run_read_output(args, plan, e) < 0 || run_read_timeout(args, &plan->run, e) < 0 ||
-        run_read_runtime(args, ret_runtime, e) < 0 ||
-        cli_parameters_read(args, &plan->parameters, e) < 0 ||
+    if (run_read_output(args, plan, e) < 0)
+        return -1;
+    const char *given = cli_value(args, "timeout");
+    bool is_of_agent = cli_value(args, "agent") != NULL || cli_value(args, "binding") != NULL;
+    if (given != NULL || !is_of_agent) { /* as long as the agent's cells may take */
+        plan->run.timeout_ms = TIMEOUT_MAX_MS;
+        if (given != NULL && cli_parse_duration(given, &plan->run.timeout_ms, e) < 0)
+            return -1;
+        if (plan->run.timeout_ms < 1 || plan->run.timeout_ms > TIMEOUT_MAX_MS)
+            return err_set(e, ERR_INVALID, "--timeout must be between 1ms and 24h");
+    }
+    /* The runtime that the flags ask for, or NULL. */
+    const char *runtime = cli_value(args, "runtime"), *kernel = cli_value(args, "kernel");
+    *ret_runtime = runtime;
+    if (kernel != NULL) {
+        const char *known = notebook_runtime_of(kernel);
+        *ret_runtime = known != NULL ? known : kernel;
+        if (cli_language_find(*ret_runtime) == NULL) {
+            err_set(e, ERR_INVALID, "there is no runtime for the kernel '%.64s'", kernel);
+            return err_advise(e, "python3, javascript or bash");
+        }
+        if (runtime != NULL && strcmp(runtime, *ret_runtime) != 0)
+            return err_set(e, ERR_INVALID, "--runtime and --kernel mean different languages");
+    }
+    if (cli_parameters_read(args, &plan->parameters, e) < 0 ||
         cli_with_read(args, plan->in.path, &plan->with, e) < 0)
         return -1;
     plan->with.shows = plan->run.progress.is_on;
@@ -236,42 +226,6 @@ static void explain_stop(const struct cli_run *r)
     cli_say(STDERR_FILENO, "%s", buf_str(&text));
 }
 
-/* By a Ctrl-C that the cell caught, or that came when it was about to end. */
-static bool is_ended_well(const struct cli_run *r)
-{
-    return r->is_interrupted && r->doc->cells[r->stopped_by->number].state == CELL_COMPLETED;
-}
-
-static void run_report(const struct run_plan *plan)
-{
-    const struct cli_run *r = &plan->run;
-    if (r->stopped_by != NULL && is_ended_well(r))
-        cli_say(STDERR_FILENO, "cella: interrupted, and the cell ended well\n");
-    else if (r->stopped_by != NULL)
-        explain_stop(r);
-    _buf_ struct buf text = BUF_INIT(64 * KIB);
-    cli_append_safe(&text, r->out, strlen(r->out), false);
-    buf_printf(&text, ": %zu of %zu code cells ran in %.1fs", r->n_ran, r->n_cells,
-               (double)r->duration_ms / 1000);
-    if (r->n_failed > 0)
-        buf_printf(&text, ", %zu failed", r->n_failed);
-    if (strcmp(r->out, "-") != 0)
-        cli_say(r->stopped_by != NULL ? STDERR_FILENO : STDOUT_FILENO, "%s\n", buf_str(&text));
-}
-
-/* Cells that did not find what lies beside the notebook. */
-static void advise_files(const struct run_plan *plan)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < plan->run.doc->n_cells && n < ADVICE_MAX; i++) {
-        size_t len = 0;
-        const struct notebook_cell *cell = &plan->run.doc->cells[i];
-        const char *message =
-            cell->state == CELL_ERROR ? output_text(find_error(cell), "message", &len) : NULL;
-        n += message != NULL && cli_with_advise(&plan->with, plan->in.path, message, len);
-    }
-}
-
 static json_t *describe_cell(const struct document *doc, size_t number)
 {
     const struct notebook_cell *cell = &doc->cells[number];
@@ -360,17 +314,6 @@ static void run_report_files(const struct run_plan *plan)
     cli_say(STDERR_FILENO, "%s\n", buf_str(&text));
 }
 
-/* What it wrote, and gets it if that was asked for, before the session goes. */
-static int run_fetch_written(struct cli_client *c, struct run_plan *plan, const json_t *before,
-                             struct err *e)
-{
-    struct cli_transfer transfer = {.shows = plan->run.progress.is_on};
-    plan->written = cli_written_since(c, plan->session.id, before);
-    if (plan->files_to == NULL)
-        return 0;
-    return cli_written_fetch(c, plan->session.id, plan->written, plan->files_to, &transfer, e);
-}
-
 static int run_session(struct cli_client *c, struct run_plan *plan, struct err *e)
 {
     struct cli_run *r = &plan->run;
@@ -386,15 +329,41 @@ static int run_session(struct cli_client *c, struct run_plan *plan, struct err *
         return 128 + r->left_by;
     if (status < 0)
         return r->is_interrupted ? CLI_EXIT_INTERRUPTED : -1;
-    if (run_fetch_written(c, plan, before, e) < 0)
+    /* What the notebook wrote is fetched, if that was asked for, before the session goes. */
+    struct cli_transfer transfer = {.shows = plan->run.progress.is_on};
+    plan->written = cli_written_since(c, plan->session.id, before);
+    if (plan->files_to != NULL &&
+        cli_written_fetch(c, plan->session.id, plan->written, plan->files_to, &transfer, e) < 0)
         return -1;
     if (plan->is_json && !run_report_json(plan))
         return CLI_EXIT_PIPE;
-    if (!plan->is_json)
-        run_report(plan);
-    if (!plan->is_json)
+    if (!plan->is_json) {
+        /* By a Ctrl-C that the cell caught, or that came when the cell was about to end. */
+        bool is_ended_well = r->stopped_by != NULL && r->is_interrupted &&
+                             r->doc->cells[r->stopped_by->number].state == CELL_COMPLETED;
+        if (is_ended_well)
+            cli_say(STDERR_FILENO, "cella: interrupted, and the cell ended well\n");
+        else if (r->stopped_by != NULL)
+            explain_stop(r);
+        _buf_ struct buf text = BUF_INIT(64 * KIB);
+        cli_append_safe(&text, r->out, strlen(r->out), false);
+        buf_printf(&text, ": %zu of %zu code cells ran in %.1fs", r->n_ran, r->n_cells,
+                   (double)r->duration_ms / 1000);
+        if (r->n_failed > 0)
+            buf_printf(&text, ", %zu failed", r->n_failed);
+        if (strcmp(r->out, "-") != 0)
+            cli_say(r->stopped_by != NULL ? STDERR_FILENO : STDOUT_FILENO, "%s\n", buf_str(&text));
         run_report_files(plan);
-    advise_files(plan);
+    }
+    /* Cells that did not find what lies beside the notebook. */
+    size_t n = 0;
+    for (size_t i = 0; i < plan->run.doc->n_cells && n < ADVICE_MAX; i++) {
+        size_t len = 0;
+        const struct notebook_cell *cell = &plan->run.doc->cells[i];
+        const char *message =
+            cell->state == CELL_ERROR ? output_text(find_error(cell), "message", &len) : NULL;
+        n += message != NULL && cli_with_advise(&plan->with, plan->in.path, message, len);
+    }
     if (r->is_interrupted)
         return CLI_EXIT_INTERRUPTED;
     return r->stopped_by != NULL ? exit_status(r) : 0;

@@ -13,7 +13,7 @@ struct cli_run_cell {
     size_t number;            /* in the document */
     char id[CLI_RUN_ID_SIZE]; /* in the session's notebook */
     uint64_t ended_ms;        /* wall clock; 0 until the daemon has said that it ended */
-    int64_t last_status;      /* of a shell's last command; 0 also if there is none */
+    int64_t last_status;      /* of the last command of a shell; 0 if the cell ran no command */
     int64_t exit_code;        /* that it left with; -1 if it did not leave */
 };
 
@@ -21,7 +21,7 @@ struct cli_run {
     struct document *doc; /* the caller's; gets the outputs */
     const char *out;      /* where it is written after every cell */
     enum notebook_format format;
-    bool is_written_often; /* a plain file; what is none is written once, at the end */
+    bool is_written_often; /* a plain file; a pipe or device is written once, at the end */
     bool allows_errors;
     int64_t timeout_ms; /* of each cell; 0: as the daemon says */
     const char *session_id;
@@ -45,7 +45,7 @@ struct cli_run {
     bool is_spoilt;
 };
 
-/* Makes the document one that was not run yet, and finds what cannot be run. */
+/* Takes the outputs of earlier runs out of the document, and finds cells that cannot be run. */
 int cli_run_prepare(struct cli_run *r, struct err *e);
 /* 0 also if a cell failed: `stopped_by` and `n_failed` tell. */
 int cli_run_cells(struct cli_run *r, struct cli_client *c, struct err *e);

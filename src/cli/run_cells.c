@@ -27,16 +27,6 @@ static bool run_cells_is_blank(const char *text, size_t len)
     return true;
 }
 
-static void forget_run(struct notebook_cell *cell)
-{
-    json_array_clear(cell->outputs);
-    json_object_del(cell->metadata, "execution");
-    cell->execution_count = 0;
-    cell->execution_time = -1;
-    cell->state = CELL_IDLE;
-    notebook_set_text(&cell->executed_at, NULL);
-}
-
 int cli_run_prepare(struct cli_run *r, struct err *e)
 {
     struct document *doc = r->doc;
@@ -46,7 +36,12 @@ int cli_run_prepare(struct cli_run *r, struct err *e)
         struct notebook_cell *cell = &doc->cells[i];
         if (cell->kind != CELL_CODE || cell_has_tag(cell->metadata, "skip-execution"))
             continue;
-        forget_run(cell);
+        json_array_clear(cell->outputs);
+        json_object_del(cell->metadata, "execution");
+        cell->execution_count = 0;
+        cell->execution_time = -1;
+        cell->state = CELL_IDLE;
+        notebook_set_text(&cell->executed_at, NULL);
         if (run_cells_is_blank(cell->source, cell->source_len))
             continue;
         if (cli_cell_check_code(cell->source, cell->source_len, e) < 0)
@@ -131,47 +126,6 @@ static int send_cell(struct cli_run *r, struct cli_client *c, struct cli_run_cel
 /* ---- what the daemon has of it -----------------------------------------------------------------
  */
 
-static int fetch(struct cli_run *r, struct document **ret, struct err *e)
-{
-    char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "/v1/notebooks/%s/export?format=ipynb", r->session_id);
-    struct cli_request request = make_request(r, "GET", path, NULL);
-    _buf_ struct buf text = BUF_INIT(0);
-    if (cli_api_fetch(&r->reader, &request, &text, e) < 0)
-        return -1;
-    return notebook_read_ipynb(buf_str(&text), text.len, ret, e);
-}
-
-/* As Jupyter's clients note it. */
-static void note_times(struct notebook_cell *cell, uint64_t ended_ms)
-{
-    char end[CLOCK_RFC3339_SIZE];
-    clock_rfc3339(ended_ms != 0 ? ended_ms : clock_wall_ms(), end);
-    const char *begin = cell->executed_at != NULL ? cell->executed_at : end;
-    json_object_set_new(cell->metadata, "execution",
-                        json_pack("{s:s, s:s, s:s, s:s}", "iopub.execute_input", begin,
-                                  "iopub.status.busy", begin, "iopub.status.idle", end,
-                                  "shell.execute_reply", end));
-}
-
-static void take_result(const struct cli_run_cell *own, struct notebook_cell *cell,
-                        const struct notebook_cell *made)
-{
-    json_decref(cell->outputs);
-    cell->outputs = json_incref(made->outputs);
-    cell->execution_count = made->execution_count;
-    cell->execution_time = made->execution_time;
-    cell->state = made->state;
-    notebook_set_text(&cell->executed_at, made->executed_at);
-    note_times(cell, own->ended_ms);
-    if (own->last_status == 0 || cell->state != CELL_COMPLETED)
-        return;
-    cell->state = CELL_ERROR;
-    json_t *message = json_sprintf("the last command ended with %lld", (long long)own->last_status);
-    json_array_append_new(cell->outputs, json_pack("{s:s, s:s, s:o}", "type", "error", "name",
-                                                   "ExitStatus", "message", message));
-}
-
 /* The `at`-th that was sent: it is in its place unless somebody else changes the notebook. */
 static const struct notebook_cell *find_made(const struct document *made, const char *id, size_t at)
 {
@@ -187,7 +141,13 @@ static const struct notebook_cell *find_made(const struct document *made, const 
 static int take_results(struct cli_run *r, struct err *e)
 {
     _document_ struct document *made = NULL;
-    if (fetch(r, &made, e) < 0)
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/v1/notebooks/%s/export?format=ipynb", r->session_id);
+    struct cli_request request = make_request(r, "GET", path, NULL);
+    _buf_ struct buf text = BUF_INIT(0);
+    if (cli_api_fetch(&r->reader, &request, &text, e) < 0)
+        return -1;
+    if (notebook_read_ipynb(buf_str(&text), text.len, &made, e) < 0)
         return -1;
     r->n_ran = r->n_failed = 0;
     for (size_t i = 0; i < r->n_cells; i++) {
@@ -195,7 +155,28 @@ static int take_results(struct cli_run *r, struct err *e)
         const struct notebook_cell *now = find_made(made, r->cells[i].id, i);
         if (now == NULL || now->state == CELL_IDLE || now->state == CELL_RUNNING)
             continue;
-        take_result(&r->cells[i], cell, now);
+        json_decref(cell->outputs);
+        cell->outputs = json_incref(now->outputs);
+        cell->execution_count = now->execution_count;
+        cell->execution_time = now->execution_time;
+        cell->state = now->state;
+        notebook_set_text(&cell->executed_at, now->executed_at);
+        /* As Jupyter's clients note it. */
+        char end[CLOCK_RFC3339_SIZE];
+        clock_rfc3339(r->cells[i].ended_ms != 0 ? r->cells[i].ended_ms : clock_wall_ms(), end);
+        const char *begin = cell->executed_at != NULL ? cell->executed_at : end;
+        json_object_set_new(cell->metadata, "execution",
+                            json_pack("{s:s, s:s, s:s, s:s}", "iopub.execute_input", begin,
+                                      "iopub.status.busy", begin, "iopub.status.idle", end,
+                                      "shell.execute_reply", end));
+        if (r->cells[i].last_status != 0 && cell->state == CELL_COMPLETED) {
+            cell->state = CELL_ERROR;
+            json_t *message = json_sprintf("the last command ended with %lld",
+                                           (long long)r->cells[i].last_status);
+            json_array_append_new(cell->outputs,
+                                  json_pack("{s:s, s:s, s:o}", "type", "error", "name",
+                                            "ExitStatus", "message", message));
+        }
         r->n_ran++;
         r->n_failed += cell->state != CELL_COMPLETED;
         r->doc->execution_count = MAX(r->doc->execution_count, cell->execution_count);
@@ -321,23 +302,6 @@ static void await_end(struct cli_run *r, struct cli_client *c)
     }
 }
 
-/* Which cell ended the run before its time, if one did. */
-static void conclude(struct cli_run *r)
-{
-    const struct cli_run_cell *last = NULL;
-    for (size_t i = 0; i < r->n_cells; i++)
-        if (r->doc->cells[r->cells[i].number].execution_count > 0)
-            last = &r->cells[i];
-    if (last == NULL)
-        return;
-    enum cell_state state = r->doc->cells[last->number].state;
-    bool has_failed = !r->allows_errors && cli_json_text(r->answer, "failed_cell_id", NULL) != NULL;
-    bool has_lost_session = state == CELL_DIED && last != &r->cells[r->n_cells - 1];
-    r->is_interrupted |= has_failed && state == CELL_INTERRUPTED;
-    if (has_failed || has_lost_session || r->is_interrupted)
-        r->stopped_by = last;
-}
-
 int cli_run_cells(struct cli_run *r, struct cli_client *c, struct err *e)
 {
     uint64_t before = clock_mono_ms();
@@ -355,7 +319,20 @@ int cli_run_cells(struct cli_run *r, struct cli_client *c, struct err *e)
     bool is_known = r->n_cells == 0 || take_results(r, &late) == 0;
     bool is_written = cli_run_write(r, &later) == 0;
     cli_client_close(&r->reader);
-    conclude(r);
+    /* Which cell ended the run before its time, if one did. */
+    const struct cli_run_cell *last = NULL;
+    for (size_t i = 0; i < r->n_cells; i++)
+        if (r->doc->cells[r->cells[i].number].execution_count > 0)
+            last = &r->cells[i];
+    if (last != NULL) {
+        enum cell_state state = r->doc->cells[last->number].state;
+        bool has_failed =
+            !r->allows_errors && cli_json_text(r->answer, "failed_cell_id", NULL) != NULL;
+        bool has_lost_session = state == CELL_DIED && last != &r->cells[r->n_cells - 1];
+        r->is_interrupted |= has_failed && state == CELL_INTERRUPTED;
+        if (has_failed || has_lost_session || r->is_interrupted)
+            r->stopped_by = last;
+    }
     if (status < 0 || (is_known && is_written))
         return status;
     *e = is_known ? later : late;

@@ -90,15 +90,9 @@ void cli_describe_size(struct buf *out, uint64_t bytes)
         buf_printf(out, "%.1f MB", (double)bytes / 1e6);
 }
 
-static bool show_is_type(const json_t *output, const char *type)
-{
-    const char *text = cli_json_text(output, "type", NULL);
-    return text != NULL && strcmp(text, type) == 0;
-}
-
 static bool is_image(const json_t *output)
 {
-    return show_is_type(output, "image") || show_is_type(output, "svg");
+    return cli_json_is(output, "type", "image") || cli_json_is(output, "type", "svg");
 }
 
 /* "png": what a file name may end in, whatever the daemon says. */
@@ -106,7 +100,7 @@ static const char *image_format(const json_t *output)
 {
     static const char *const known[] = {"png", "jpeg", "jpg", "gif", "webp", "pdf", "svg"};
     const char *format = cli_json_text(output, "format", NULL);
-    if (show_is_type(output, "svg"))
+    if (cli_json_is(output, "type", "svg"))
         return "svg";
     for (size_t i = 0; format != NULL && i < ARRAY_LEN(known); i++)
         if (strcmp(format, known[i]) == 0)
@@ -119,7 +113,7 @@ static bool show_read_image(const json_t *output, struct buf *ret_bytes)
 {
     static const char *const svg_members[] = {"svg", "text", "data"};
     size_t len = 0;
-    if (show_is_type(output, "svg")) {
+    if (cli_json_is(output, "type", "svg")) {
         for (size_t i = 0; i < ARRAY_LEN(svg_members); i++) {
             const char *text = cli_json_text(output, svg_members[i], &len);
             if (text != NULL)
@@ -219,53 +213,9 @@ void cli_show_output(struct cli_show *s, const json_t *output)
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-static void append_coloured(struct cli_show *s, struct buf *out, const char *text, size_t len)
-{
-    if (s->is_coloured)
-        buf_append_str(out, "\033[31m");
-    cli_append_safe(out, text, len, true);
-    while (out->len > 0 && out->data[out->len - 1] == '\n')
-        out->len--;
-    if (s->is_coloured)
-        buf_append_str(out, "\033[0m");
-}
-
-static bool is_status(const json_t *answer, const char *status)
-{
-    const char *text = cli_json_text(answer, "status", NULL);
-    return text != NULL && strcmp(text, status) == 0;
-}
-
 static bool ended_by_itself(const json_t *answer)
 {
-    return is_status(answer, "ok") || is_status(answer, "error");
-}
-
-/* Nothing went wrong, or nothing that anybody needs to hear of: `exit 3` in a session that was made
- * for this cell. */
-static bool is_uneventful(const struct cli_show *s, const json_t *answer, const json_t *error)
-{
-    const char *name = cli_json_text(error, "name", NULL);
-    bool is_exit = is_status(answer, "died") && name != NULL && strcmp(name, "Exited") == 0;
-    return is_status(answer, "running") || is_status(answer, "queued") ||
-           is_status(answer, "input_required") || (is_exit && s->is_temporary);
-}
-
-/* "timeout: stopped by SIGINT after ...", for cells that did not end by themselves. */
-static void append_verdict(struct buf *out, const json_t *answer, const json_t *error)
-{
-    size_t len = 0;
-    const char *status = cli_json_text(answer, "status", NULL);
-    const char *message = cli_json_text(error, "message", &len);
-    if (status == NULL || ended_by_itself(answer))
-        return;
-    buf_append_str(out, "cella: ");
-    cli_append_safe(out, status, strlen(status), false);
-    if (message != NULL && len > 0) {
-        buf_append_str(out, ": ");
-        cli_append_safe(out, message, len, true);
-    }
-    buf_append_char(out, '\n');
+    return cli_json_is(answer, "status", "ok") || cli_json_is(answer, "status", "error");
 }
 
 void cli_describe_error(struct buf *text, const json_t *answer)
@@ -300,26 +250,43 @@ void cli_describe_error(struct buf *text, const json_t *answer)
         buf_append(text, stack, stack_len);
 }
 
-static void show_append_error(struct cli_show *s, struct buf *out, const json_t *answer)
-{
-    _buf_ struct buf text = BUF_INIT(16 * MIB);
-    cli_describe_error(&text, answer);
-    if (text.len == 0)
-        return;
-    append_coloured(s, out, buf_str(&text), text.len);
-    buf_append_char(out, '\n');
-}
-
 void cli_show_error(struct cli_show *s, const json_t *answer)
 {
     const json_t *error = json_object_get(answer, "error");
     size_t len = 0;
     const char *advice = cli_json_text(error, "advice", &len);
-    if (is_uneventful(s, answer, error))
+    /* Nothing went wrong, or nothing that anybody needs to hear of: `exit 3` in a session that was
+     * made for this cell. */
+    bool is_exit = cli_json_is(answer, "status", "died") && cli_json_is(error, "name", "Exited");
+    if (cli_json_is(answer, "status", "running") || cli_json_is(answer, "status", "queued") ||
+        cli_json_is(answer, "status", "input_required") || (is_exit && s->is_temporary))
         return;
     _buf_ struct buf text = BUF_INIT(16 * MIB);
-    show_append_error(s, &text, answer);
-    append_verdict(&text, answer, error);
+    _buf_ struct buf told = BUF_INIT(16 * MIB);
+    cli_describe_error(&told, answer);
+    if (told.len != 0) {
+        if (s->is_coloured)
+            buf_append_str(&text, "\033[31m");
+        cli_append_safe(&text, buf_str(&told), told.len, true);
+        while (text.len > 0 && text.data[text.len - 1] == '\n')
+            text.len--;
+        if (s->is_coloured)
+            buf_append_str(&text, "\033[0m");
+        buf_append_char(&text, '\n');
+    }
+    /* "timeout: stopped by SIGINT after ...", for cells that did not end by themselves. */
+    size_t detail_len = 0;
+    const char *status = cli_json_text(answer, "status", NULL);
+    const char *message = cli_json_text(error, "message", &detail_len);
+    if (status != NULL && !ended_by_itself(answer)) {
+        buf_append_str(&text, "cella: ");
+        cli_append_safe(&text, status, strlen(status), false);
+        if (message != NULL && detail_len > 0) {
+            buf_append_str(&text, ": ");
+            cli_append_safe(&text, message, detail_len, true);
+        }
+        buf_append_char(&text, '\n');
+    }
     if (advice != NULL && len > 0 && !s->is_temporary) {
         buf_append_str(&text, "  ");
         cli_append_advice(&text, advice, len);

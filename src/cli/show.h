@@ -9,7 +9,7 @@ struct cli_args;
 
 struct cli_show {
     const char *image_dir; /* images are written here; NULL: only noted */
-    /* Shows a picture at the terminal: true if it did. NULL: nobody does. */
+    /* Shows a picture at the terminal, true if it did; NULL if pictures are not shown. */
     bool (*on_picture)(void *context, const char *format, const struct buf *bytes);
     void *picture_context;
     bool is_coloured;     /* errors, on stderr */
@@ -34,7 +34,7 @@ void cli_show_error(struct cli_show *s, const json_t *answer); /* what its statu
 /* Appends what a typed output is in text, or in one line between brackets. */
 void cli_describe_output(struct buf *out, const json_t *output);
 void cli_describe_size(struct buf *out, uint64_t bytes); /* "23 KB" */
-/* How long ago a time of the daemon's is: "12s", "3m"; "-" if it is none. */
+/* How long ago a time of the daemon's is: "12s", "3m"; "-" if the text is no time. */
 void cli_describe_age(struct buf *out, const char *rfc3339);
 
 /* One line of JSON on stdout. False if it could not be written. */

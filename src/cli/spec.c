@@ -12,15 +12,6 @@ const char *cli_spec_given(const struct cli_args *args)
     return NULL;
 }
 
-static int spec_refuse_runtime(const char *name, struct err *e)
-{
-    _buf_ struct buf names = BUF_INIT(1 * KIB);
-    for (size_t i = 0; i < cli_n_languages; i++)
-        buf_printf(&names, "%s%s", i > 0 ? ", " : "", cli_languages[i].runtime);
-    err_set(e, ERR_INVALID, "'%.32s' is no runtime", name);
-    return err_advise(e, "--runtime takes one of: %s", buf_str(&names));
-}
-
 /* NAME=VALUE, or NAME for what the variable is here. */
 static int add_variable(json_t *env, const char *given, struct err *e)
 {
@@ -41,19 +32,6 @@ static int add_variable(json_t *env, const char *given, struct err *e)
         return err_set(e, ERR_INVALID, "a session takes at most %d variables", ENV_MAX);
     if (json_object_set_new(env, name, json_string(value)) < 0)
         return err_set(e, ERR_INVALID, "--env %.64s is not UTF-8", given);
-    return 0;
-}
-
-static int read_env(const struct cli_args *args, struct cli_session_spec *spec, struct err *e)
-{
-    size_t at = 0;
-    const char *given;
-    while ((given = cli_value_next(args, "env", &at)) != NULL) {
-        if (spec->env == NULL)
-            spec->env = json_object();
-        if (add_variable(spec->env, given, e) < 0)
-            return -1;
-    }
     return 0;
 }
 
@@ -94,8 +72,13 @@ int cli_spec_read(const struct cli_args *args, const struct cli_language *langua
                   struct cli_session_spec *ret, struct err *e)
 {
     const char *runtime = cli_value(args, "runtime");
-    if (runtime != NULL && (language = cli_language_find(runtime)) == NULL)
-        return spec_refuse_runtime(runtime, e);
+    if (runtime != NULL && (language = cli_language_find(runtime)) == NULL) {
+        _buf_ struct buf names = BUF_INIT(1 * KIB);
+        for (size_t i = 0; i < cli_n_languages; i++)
+            buf_printf(&names, "%s%s", i > 0 ? ", " : "", cli_languages[i].runtime);
+        err_set(e, ERR_INVALID, "'%.32s' is no runtime", runtime);
+        return err_advise(e, "--runtime takes one of: %s", buf_str(&names));
+    }
     *ret = (struct cli_session_spec){
         .runtime = language != NULL ? language->runtime : NULL,
         .profile = cli_value(args, "profile"),
@@ -110,7 +93,15 @@ int cli_spec_read(const struct cli_args *args, const struct cli_language *langua
         return -1;
     if (read_labels(args, ret, e) < 0)
         return -1;
-    return read_env(args, ret, e);
+    size_t at = 0;
+    const char *given;
+    while ((given = cli_value_next(args, "env", &at)) != NULL) {
+        if (ret->env == NULL)
+            ret->env = json_object();
+        if (add_variable(ret->env, given, e) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 void cli_spec_free(struct cli_session_spec *spec)

@@ -12,22 +12,18 @@ void cli_sse_init(struct cli_sse *s, cli_on_event on_event, void *context)
     };
 }
 
-static bool sse_dispatch(struct cli_sse *s)
-{
-    bool goes_on = true;
-    if (s->has_data)
-        goes_on = s->on_event(s->context, s->name.len > 0 ? buf_str(&s->name) : "message",
-                              buf_str(&s->data), s->data.len);
-    buf_clear(&s->name);
-    buf_clear(&s->data);
-    s->has_data = false;
-    return goes_on;
-}
-
 static bool sse_take_line(struct cli_sse *s)
 {
-    if (s->line.len == 0)
-        return sse_dispatch(s);
+    if (s->line.len == 0) {
+        bool goes_on = true;
+        if (s->has_data)
+            goes_on = s->on_event(s->context, s->name.len > 0 ? buf_str(&s->name) : "message",
+                                  buf_str(&s->data), s->data.len);
+        buf_clear(&s->name);
+        buf_clear(&s->data);
+        s->has_data = false;
+        return goes_on;
+    }
     const char *line = s->line.data;
     const char *colon = memchr(line, ':', s->line.len);
     size_t name_len = colon != NULL ? (size_t)(colon - line) : s->line.len;

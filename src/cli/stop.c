@@ -104,7 +104,7 @@ static int stop_run(const struct cli_args *args, struct err *e)
     int status = cli_endpoint_from(args, &endpoint, e);
     if (status == 0 && endpoint.host != NULL)
         status = err_set(e, ERR_INVALID, "only a daemon on this machine can be stopped (--data)");
-    /* If none runs, there is the directory of one that ran; the directory's lock tells. */
+    /* Without a daemon its directory is erased all the same; the lock of the directory tells. */
     if (status == 0 && stop_daemon(&endpoint, &pid, e) < 0 && (!erases || pid > 0))
         status = -1;
     if (status == 0 && erases)

@@ -30,13 +30,6 @@ static void append_unsafe_char(struct buf *out, uint32_t c)
     buf_printf(out, c < 0x100 ? "\\x%02x" : "\\u%04x", c);
 }
 
-/* Characters that rearrange the text around them, or are not seen at all. */
-static bool is_deceptive(uint32_t c)
-{
-    return (c >= 0x80 && c <= 0x9f) || (c >= 0x200b && c <= 0x200f) ||
-           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
-}
-
 static uint32_t decode_short(const unsigned char *s, size_t len, size_t *ret_len)
 {
     if (s[0] >= 0xc2 && s[0] <= 0xdf && len >= 2) {
@@ -60,9 +53,14 @@ void cli_append_safe(struct buf *out, const char *text, size_t len, bool keep_li
         size_t n = 1;
         uint32_t c = s[i] < 0x80 ? s[i] : decode_short(s + i, valid.len - i, &n);
         bool is_control = s[i] < 0x20 || s[i] == 0x7f;
+        /* Characters that rearrange the text around them, or are not seen at all. */
+        bool is_deceptive =
+            s[i] >= 0x80 && n > 1 &&
+            ((c >= 0x80 && c <= 0x9f) || (c >= 0x200b && c <= 0x200f) ||
+             (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff);
         if (is_control && !(keep_lines && (c == '\n' || c == '\t')))
             append_unsafe_char(out, c);
-        else if (s[i] >= 0x80 && n > 1 && is_deceptive(c))
+        else if (is_deceptive)
             append_unsafe_char(out, c);
         else
             buf_append(out, s + i, n);

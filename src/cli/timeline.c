@@ -49,12 +49,6 @@ static void append_words(struct buf *out, const json_t *object, const char *memb
         cli_append_safe(out, text, MIN(len, (size_t)WORDS_MAX), false);
 }
 
-static bool timeline_is_word(const json_t *object, const char *member, const char *word)
-{
-    const char *text = cli_json_text(object, member, NULL);
-    return text != NULL && strcmp(text, word) == 0;
-}
-
 static int64_t cell_at(const json_t *cells, size_t i)
 {
     return json_integer_value(json_array_get(cells, i));
@@ -79,12 +73,12 @@ void cli_describe_cells(struct buf *out, const json_t *cells)
 
 void cli_describe_files(struct buf *out, const json_t *checkpoint)
 {
-    if (timeline_is_word(checkpoint, "files", "covered")) {
+    if (cli_json_is(checkpoint, "files", "covered")) {
         buf_append_str(out, "with files");
         return;
     }
     /* Files that were written while they were read. */
-    buf_append_str(out, timeline_is_word(checkpoint, "files", "torn")
+    buf_append_str(out, cli_json_is(checkpoint, "files", "torn")
                             ? "with files, perhaps half-written"
                             : "without files");
     if (json_is_string(json_object_get(checkpoint, "files_reason"))) {
@@ -97,9 +91,9 @@ void cli_describe_files(struct buf *out, const json_t *checkpoint)
 void cli_describe_restore(struct buf *out, const json_t *checkpoint)
 {
     bool is_saved = json_is_true(json_object_get(checkpoint, "saved"));
-    if (timeline_is_word(checkpoint, "restore", "process"))
+    if (cli_json_is(checkpoint, "restore", "process"))
         buf_append_str(out, "can be restored");
-    else if (timeline_is_word(checkpoint, "restore", "durable"))
+    else if (cli_json_is(checkpoint, "restore", "durable"))
         buf_append_str(out, "can be restored from disk");
     else
         buf_append_str(out, "cannot be restored");
@@ -108,7 +102,7 @@ void cli_describe_restore(struct buf *out, const json_t *checkpoint)
         append_words(out, checkpoint, "reason");
         buf_append_char(out, ')');
     }
-    if (is_saved && timeline_is_word(checkpoint, "restore", "process"))
+    if (is_saved && cli_json_is(checkpoint, "restore", "process"))
         buf_append_str(out, ", saved");
 }
 
@@ -132,36 +126,6 @@ static void timeline_describe_list(struct buf *out, const json_t *list, const ch
     }
 }
 
-static void describe_files_of(struct buf *out, const json_t *answer)
-{
-    int64_t changed = cli_json_int(answer, "files_changed", 0);
-    if (timeline_is_word(answer, "files", "not_covered"))
-        buf_append_str(out, "  the files are as they were: the checkpoint does not cover them\n");
-    else if (changed > 0)
-        buf_printf(out, "  %lld file%s put back\n", (long long)changed, changed == 1 ? "" : "s");
-    if (json_array_size(json_object_get(answer, "files_lost")) == 0)
-        return;
-    buf_append_str(out, "  files that are lost: ");
-    cli_describe_names(out, json_object_get(answer, "files_lost"));
-    buf_append_char(out, '\n');
-}
-
-/* " (x * 2)": the first line, if it is not too long. */
-static void append_code(struct buf *out, const json_t *answer)
-{
-    size_t len = 0;
-    const char *code = cli_json_text(answer, "code", &len);
-    if (code == NULL)
-        return;
-    size_t line = strcspn(code, "\n"), shown = line;
-    if (shown > CODE_MAX)
-        shown = utf8_valid_prefix(code, CODE_MAX);
-    buf_append_str(out, " (");
-    cli_append_safe(out, code, shown, false);
-    buf_append_str(out,
-                   shown < len && code[shown + strspn(code + shown, "\n")] != '\0' ? "…)" : ")");
-}
-
 void cli_describe_rollback(struct buf *out, const char *verb, const json_t *answer)
 {
     static const char *const effect[] = {"what", NULL, "detail"};
@@ -171,16 +135,36 @@ void cli_describe_rollback(struct buf *out, const char *verb, const json_t *answ
     if (json_array_size(cells) > 0) {
         buf_printf(out, "%s ", verb);
         cli_describe_cells(out, cells);
-        append_code(out, answer);
+        /* " (x * 2)": the first line, if it is not too long. */
+        size_t len = 0;
+        const char *code = cli_json_text(answer, "code", &len);
+        if (code != NULL) {
+            size_t line = strcspn(code, "\n"), shown = line;
+            if (shown > CODE_MAX)
+                shown = utf8_valid_prefix(code, CODE_MAX);
+            buf_append_str(out, " (");
+            cli_append_safe(out, code, shown, false);
+            buf_append_str(
+                out, shown < len && code[shown + strspn(code + shown, "\n")] != '\0' ? "…)" : ")");
+        }
         buf_append_str(out, "; ");
     }
     if (to == 0)
         buf_append_str(out, "now at the beginning\n");
     else
         buf_printf(out, "now at checkpoint %lld\n", (long long)to);
-    if (timeline_is_word(answer, "restored_from", "durable"))
+    if (cli_json_is(answer, "restored_from", "durable"))
         buf_append_str(out, "  restored from its saved copy\n");
-    describe_files_of(out, answer);
+    int64_t changed = cli_json_int(answer, "files_changed", 0);
+    if (cli_json_is(answer, "files", "not_covered"))
+        buf_append_str(out, "  the files are as they were: the checkpoint does not cover them\n");
+    else if (changed > 0)
+        buf_printf(out, "  %lld file%s put back\n", (long long)changed, changed == 1 ? "" : "s");
+    if (json_array_size(json_object_get(answer, "files_lost")) != 0) {
+        buf_append_str(out, "  files that are lost: ");
+        cli_describe_names(out, json_object_get(answer, "files_lost"));
+        buf_append_char(out, '\n');
+    }
     if (ended > 0)
         buf_printf(out, "  %lld process%s ended\n", (long long)ended, ended == 1 ? "" : "es");
     timeline_describe_list(out, json_object_get(answer, "not_undone"), "not undone", effect);
@@ -232,53 +216,12 @@ static size_t find(const struct tree *t, int64_t id)
     return 0; /* it was dropped: what is left hangs on the beginning */
 }
 
-/* A parent is older than its child; whatever claims otherwise would make a circle. */
-static void link_nodes(struct tree *t, const json_t *list)
-{
-    t->nodes[0] = (struct node){.id = 0};
-    t->n = 1;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *checkpoint = json_array_get(list, i);
-        int64_t id = cli_json_int(checkpoint, "id", -1);
-        if (id > 0)
-            t->nodes[t->n++] = (struct node){.id = id, .checkpoint = checkpoint};
-        else if (id == 0)
-            t->nodes[0].checkpoint = checkpoint;
-    }
-    qsort(t->nodes, t->n, sizeof(*t->nodes), by_id);
-    for (size_t i = 1; i < t->n; i++) {
-        size_t parent = find(t, cli_json_int(t->nodes[i].checkpoint, "parent", 0));
-        t->nodes[i].parent = parent < i ? parent : 0;
-    }
-}
-
 static size_t next_child(const struct tree *t, size_t of, size_t after)
 {
     for (size_t i = MAX(after, of) + 1; i < t->n; i++)
         if (t->nodes[i].parent == of)
             return i;
     return 0;
-}
-
-static size_t timeline_count_chars(const struct buf *text)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < text->len; i++)
-        n += ((unsigned char)text->data[i] & 0xc0) != 0x80;
-    return n;
-}
-
-static void append_facts(struct buf *out, const json_t *checkpoint)
-{
-    _buf_ struct buf age = BUF_INIT(64), size = BUF_INIT(64);
-    int64_t bytes = cli_json_int(checkpoint, "memory_bytes", -1);
-    cli_describe_age(&age, cli_json_text(checkpoint, "at", NULL));
-    if (bytes >= 0)
-        cli_describe_size(&size, (uint64_t)bytes);
-    buf_printf(out, "  %4s  %8s  ", buf_str(&age), size.len > 0 ? buf_str(&size) : "-");
-    cli_describe_files(out, checkpoint);
-    buf_append_str(out, ", ");
-    cli_describe_restore(out, checkpoint);
 }
 
 static void draw_node(struct tree *t, size_t index, const char *joint)
@@ -294,15 +237,26 @@ static void draw_node(struct tree *t, size_t index, const char *joint)
         buf_append_str(&left, "the beginning");
     else
         cli_describe_cells(&left, json_object_get(node->checkpoint, "cells"));
-    size_t width = timeline_count_chars(&left);
+    size_t width = 0;
+    for (size_t i = 0; i < left.len; i++)
+        width += ((unsigned char)left.data[i] & 0xc0) != 0x80;
     if (t->is_measuring) {
         t->width = MAX(t->width, width);
         return;
     }
     buf_append(t->out, buf_str(&left), left.len);
     buf_printf(t->out, "%*s", (int)(t->width - MIN(width, t->width)), "");
-    if (index != 0)
-        append_facts(t->out, node->checkpoint);
+    if (index != 0) {
+        _buf_ struct buf age = BUF_INIT(64), size = BUF_INIT(64);
+        int64_t bytes = cli_json_int(node->checkpoint, "memory_bytes", -1);
+        cli_describe_age(&age, cli_json_text(node->checkpoint, "at", NULL));
+        if (bytes >= 0)
+            cli_describe_size(&size, (uint64_t)bytes);
+        buf_printf(t->out, "  %4s  %8s  ", buf_str(&age), size.len > 0 ? buf_str(&size) : "-");
+        cli_describe_files(t->out, node->checkpoint);
+        buf_append_str(t->out, ", ");
+        cli_describe_restore(t->out, node->checkpoint);
+    }
     if (is_here)
         buf_printf(t->out, "  %s", t->style->mark);
     while (t->out->len > 0 && t->out->data[t->out->len - 1] == ' ')
@@ -344,7 +298,22 @@ void cli_draw_tree(struct buf *out, const json_t *timeline, bool is_ascii)
                      .is_measuring = true};
     _free_ struct node *nodes = mem_alloc((json_array_size(list) + 1) * sizeof(*nodes));
     t.nodes = nodes;
-    link_nodes(&t, list);
+    /* A parent is older than its child; whatever claims otherwise would make a circle. */
+    t.nodes[0] = (struct node){.id = 0};
+    t.n = 1;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *checkpoint = json_array_get(list, i);
+        int64_t id = cli_json_int(checkpoint, "id", -1);
+        if (id > 0)
+            t.nodes[t.n++] = (struct node){.id = id, .checkpoint = checkpoint};
+        else if (id == 0)
+            t.nodes[0].checkpoint = checkpoint;
+    }
+    qsort(t.nodes, t.n, sizeof(*t.nodes), by_id);
+    for (size_t i = 1; i < t.n; i++) {
+        size_t parent = find(&t, cli_json_int(t.nodes[i].checkpoint, "parent", 0));
+        t.nodes[i].parent = parent < i ? parent : 0;
+    }
     draw_from(&t, 0, "", "");
     t.is_measuring = false;
     draw_from(&t, 0, "", "");

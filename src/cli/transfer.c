@@ -231,7 +231,7 @@ struct packing {
     dev_t device;
     struct packing_name *names;
     size_t n, cap, at;
-    int file;         /* that is being sent; -1: none */
+    int file;         /* that is being sent, or -1 */
     uint64_t left;    /* of it */
     size_t padding;   /* behind it */
     struct buf ready; /* a head, or the end */

@@ -8,9 +8,9 @@
 /* "ID:path": a path in a session's workspace; or a path here. */
 struct cli_place {
     const char *text; /* as it was given */
-    char *session;    /* the session's id, name or the beginning of the id; NULL: it is here */
-    char *path;       /* there: below /workspace, "" for all of it */
-    bool is_folder;   /* it ends in a slash */
+    char *session; /* the session's id, name or the beginning of the id; NULL if the path is here */
+    char *path;    /* there: below /workspace, "" for all of it */
+    bool is_folder; /* it ends in a slash */
 };
 
 struct cli_place cli_place_of(const char *word);

@@ -79,19 +79,6 @@ static void append_paths(struct buf *out, const json_t *files, const char *membe
         buf_printf(out, "  and %zu more %s\n", n - SHOWN_MAX, member);
 }
 
-static void tell_changes(const json_t *answer)
-{
-    const json_t *files = json_object_get(answer, "files");
-    _buf_ struct buf out = BUF_INIT(MIB);
-    append_paths(&out, files, "added");
-    append_paths(&out, files, "changed");
-    append_paths(&out, files, "removed");
-    if (out.len > 0)
-        cli_say(STDERR_FILENO, "files:\n%s", buf_str(&out));
-    if (json_is_object(json_object_get(answer, "names")))
-        cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));
-}
-
 /* The answer comes as a whole: there is nothing to see before it. */
 static int try_show_answer(struct attempt *a, const json_t *answer)
 {
@@ -106,28 +93,15 @@ static int try_show_answer(struct attempt *a, const json_t *answer)
     for (size_t i = 0; i < json_array_size(outputs); i++)
         cli_show_output(&a->show, json_array_get(outputs, i));
     int status = cli_cell_finish(&a->cell, answer);
-    tell_changes(answer);
-    return status;
-}
-
-static int try_conclude(const struct cli_args *args, struct cli_client *c, struct attempt *a,
-                        json_t *answer, struct err *e)
-{
-    int64_t id = cli_json_int(answer, "try_id", -1);
-    bool commits = cli_has(args, "commit"), discards = cli_has(args, "discard");
-    int status = a->is_json ? cli_cell_exit_status(answer) : try_show_answer(a, answer);
-    if (!a->is_json && !commits && !discards && id >= 0)
-        commits = ask_to_keep();
-    bool is_decided = id >= 0 && (!a->is_json || commits || discards);
-    _json_ json_t *outcome = NULL;
-    if (is_decided && decide(c, a, id, commits, &outcome, e) < 0)
-        return -1;
-    if (!a->is_json && is_decided)
-        tell_outcome(outcome, commits);
-    if (a->is_json && is_decided)
-        json_object_set(answer, "decision", outcome);
-    if (a->is_json && !cli_print_json(answer))
-        return CLI_EXIT_PIPE;
+    const json_t *files = json_object_get(answer, "files");
+    _buf_ struct buf out = BUF_INIT(MIB);
+    append_paths(&out, files, "added");
+    append_paths(&out, files, "changed");
+    append_paths(&out, files, "removed");
+    if (out.len > 0)
+        cli_say(STDERR_FILENO, "files:\n%s", buf_str(&out));
+    if (json_is_object(json_object_get(answer, "names")))
+        cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));
     return status;
 }
 
@@ -144,7 +118,22 @@ static int try_run_code(const struct cli_args *args, struct cli_client *c, struc
             return 128 + a->cell.left_by;
         return a->show.problem == -EPIPE ? CLI_EXIT_PIPE : -1;
     }
-    return try_conclude(args, c, a, answer, e);
+    int64_t id = cli_json_int(answer, "try_id", -1);
+    bool commits = cli_has(args, "commit"), discards = cli_has(args, "discard");
+    int status = a->is_json ? cli_cell_exit_status(answer) : try_show_answer(a, answer);
+    if (!a->is_json && !commits && !discards && id >= 0)
+        commits = ask_to_keep();
+    bool is_decided = id >= 0 && (!a->is_json || commits || discards);
+    _json_ json_t *outcome = NULL;
+    if (is_decided && decide(c, a, id, commits, &outcome, e) < 0)
+        return -1;
+    if (!a->is_json && is_decided)
+        tell_outcome(outcome, commits);
+    if (a->is_json && is_decided)
+        json_object_set(answer, "decision", outcome);
+    if (a->is_json && !cli_print_json(answer))
+        return CLI_EXIT_PIPE;
+    return status;
 }
 
 static int settle(const struct cli_args *args, struct cli_client *c, struct attempt *a,

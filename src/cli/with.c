@@ -29,8 +29,8 @@ static int with_refuse(const char *path, const char *why, struct err *e)
                          "notebook reads");
 }
 
-static int with_check_file(const struct cli_with *with, const char *path, const char *place,
-                           const struct stat *st, struct err *e)
+static int add_file(struct cli_with *with, const char *path, const char *place,
+                    const struct stat *st, struct err *e)
 {
     if (!utf8_is_valid(place, strlen(place)))
         return with_refuse(path, "its name is not UTF-8", e);
@@ -43,14 +43,6 @@ static int with_check_file(const struct cli_with *with, const char *path, const 
     for (size_t i = 0; i < with->n; i++)
         if (strcmp(with->files[i].place, place) == 0 && strcmp(with->files[i].path, path) != 0)
             return with_refuse(path, "another file would have the same name in the session", e);
-    return 0;
-}
-
-static int add_file(struct cli_with *with, const char *path, const char *place,
-                    const struct stat *st, struct err *e)
-{
-    if (with_check_file(with, path, place, st, e) < 0)
-        return -1;
     if (with->n == with->cap) {
         with->cap = MAX(2 * with->cap, (size_t)16);
         with->files = mem_realloc(with->files, with->cap * sizeof(*with->files));
@@ -165,22 +157,17 @@ static int with_add(struct cli_with *with, const char *given, struct err *e)
     return add_file(with, path, place, &st, e);
 }
 
-/* A directory that is not there has no notebook, which whoever reads that will say. */
-static char *find_home(const char *notebook)
-{
-    const char *slash = strrchr(notebook, '/');
-    char dir[PATH_MAX], home[PATH_MAX];
-    snprintf(dir, sizeof(dir), "%.*s", slash != NULL ? (int)(slash - notebook + 1) : 1,
-             slash != NULL ? notebook : ".");
-    return mem_strdup(realpath(dir, home) != NULL ? home : "");
-}
-
 int cli_with_read(const struct cli_args *args, const char *notebook, struct cli_with *ret,
                   struct err *e)
 {
     size_t at = 0;
     const char *given;
-    ret->home = find_home(notebook);
+    /* A directory that is not there has no notebook: reading the notebook will say so. */
+    const char *slash = strrchr(notebook, '/');
+    char dir[PATH_MAX], home[PATH_MAX];
+    snprintf(dir, sizeof(dir), "%.*s", slash != NULL ? (int)(slash - notebook + 1) : 1,
+             slash != NULL ? notebook : ".");
+    ret->home = mem_strdup(realpath(dir, home) != NULL ? home : "");
     while ((given = cli_value_next(args, "with", &at)) != NULL)
         if (with_add(ret, given, e) < 0)
             return -1;
@@ -201,29 +188,6 @@ void cli_with_free(struct cli_with *with)
 /* ---- putting them there ------------------------------------------------------------------------
  */
 
-static bool is_shown(const struct cli_with *with)
-{
-    return with->shows && (with->bytes >= SHOWN_BYTES || with->n >= SHOWN_FILES);
-}
-
-static void with_show(const struct cli_with *with, size_t i)
-{
-    _buf_ struct buf line = BUF_INIT(16 * KIB);
-    const struct cli_with_file *file = &with->files[i];
-    if (!is_shown(with))
-        return;
-    buf_printf(&line, "\r\x1b[Kfile %zu of %zu, %.1f MB: ", i + 1, with->n,
-               (double)file->bytes / 1e6);
-    cli_append_safe(&line, file->place, MIN(strlen(file->place), (size_t)40), false);
-    cli_say(STDERR_FILENO, "%s", buf_str(&line));
-}
-
-static void show_end(const struct cli_with *with)
-{
-    if (is_shown(with))
-        cli_say(STDERR_FILENO, "\r\x1b[K");
-}
-
 static int with_put_one(struct cli_with *with, const struct cli_with_file *file,
                         struct cli_client *c, const char *session_id, struct err *e)
 {
@@ -238,12 +202,21 @@ static int with_put_one(struct cli_with *with, const struct cli_with_file *file,
 
 int cli_with_put(struct cli_with *with, struct cli_client *c, const char *session_id, struct err *e)
 {
+    bool is_shown = with->shows && (with->bytes >= SHOWN_BYTES || with->n >= SHOWN_FILES);
     int status = 0;
     for (size_t i = 0; i < with->n && status == 0; i++) {
-        with_show(with, i);
-        status = with_put_one(with, &with->files[i], c, session_id, e);
+        _buf_ struct buf line = BUF_INIT(16 * KIB);
+        const struct cli_with_file *file = &with->files[i];
+        if (is_shown) {
+            buf_printf(&line, "\r\x1b[Kfile %zu of %zu, %.1f MB: ", i + 1, with->n,
+                       (double)file->bytes / 1e6);
+            cli_append_safe(&line, file->place, MIN(strlen(file->place), (size_t)40), false);
+            cli_say(STDERR_FILENO, "%s", buf_str(&line));
+        }
+        status = with_put_one(with, file, c, session_id, e);
     }
-    show_end(with);
+    if (is_shown)
+        cli_say(STDERR_FILENO, "\r\x1b[K");
     return status;
 }
 
@@ -278,18 +251,6 @@ static const char *beside(const char *name)
     return name[0] == '/' || name[0] == '\0' || climbs ? NULL : name;
 }
 
-static void append_word(struct buf *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_./,+=@%";
-    bool is_plain = strspn(word, plain) == strlen(word);
-    if (!is_plain)
-        buf_append_char(out, '\'');
-    cli_append_safe(out, word, strlen(word), false);
-    if (!is_plain)
-        buf_append_char(out, '\'');
-}
-
 bool cli_with_advise(const struct cli_with *with, const char *notebook, const char *message,
                      size_t len)
 {
@@ -312,7 +273,14 @@ bool cli_with_advise(const struct cli_with *with, const char *notebook, const ch
     cli_append_safe(&text, place, strlen(place), false);
     buf_append_str(&text,
                    " is beside the notebook, but not in its sandbox. Take it along: --with ");
-    append_word(&text, typed);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./,+=@%";
+    bool is_plain = strspn(typed, plain) == strlen(typed);
+    if (!is_plain)
+        buf_append_char(&text, '\'');
+    cli_append_safe(&text, typed, strlen(typed), false);
+    if (!is_plain)
+        buf_append_char(&text, '\'');
     cli_say(STDERR_FILENO, "%s\n", buf_str(&text));
     return true;
 }

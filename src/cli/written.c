@@ -18,19 +18,6 @@ json_t *cli_written_look(struct cli_client *c, const char *session_id)
     return entries;
 }
 
-/* Nobody's result. */
-static bool written_is_dull(const char *path)
-{
-    return path[0] == '.' || strstr(path, "/.") != NULL || strstr(path, "__pycache__") != NULL ||
-           strstr(path, "node_modules/") != NULL;
-}
-
-static bool written_is_file(const json_t *entry)
-{
-    const char *type = cli_json_text(entry, "type", NULL);
-    return type != NULL && strcmp(type, "file") == 0;
-}
-
 json_t *cli_written_since(struct cli_client *c, const char *session_id, const json_t *before)
 {
     json_t *written = json_array();
@@ -47,7 +34,10 @@ json_t *cli_written_since(struct cli_client *c, const char *session_id, const js
         const json_t *entry = json_array_get(now, i);
         const char *path = cli_json_text(entry, "path", NULL);
         const json_t *was = path != NULL ? json_object_get(known, path) : NULL;
-        if (path == NULL || !written_is_file(entry) || written_is_dull(path) ||
+        bool is_result = path != NULL && path[0] != '.' && strstr(path, "/.") == NULL &&
+                         strstr(path, "__pycache__") == NULL &&
+                         strstr(path, "node_modules/") == NULL;
+        if (!is_result || !cli_json_is(entry, "type", "file") ||
             (was != NULL && json_equal(was, entry)))
             continue;
         json_array_append_new(written, json_pack("{ss sI ss?}", "path", path, "bytes",
@@ -77,16 +67,6 @@ int cli_written_fetch(struct cli_client *c, const char *session_id, const json_t
     return 0;
 }
 
-static void written_append_size(struct buf *out, int64_t bytes)
-{
-    if (bytes < 1000)
-        buf_printf(out, " (%lld bytes)", (long long)bytes);
-    else if (bytes < 1000 * 1000)
-        buf_printf(out, " (%.1f kB)", (double)bytes / 1e3);
-    else
-        buf_printf(out, " (%.1f MB)", (double)bytes / 1e6);
-}
-
 void cli_written_describe(const json_t *written, struct buf *out)
 {
     size_t n = json_array_size(written), shown = MIN(n, (size_t)DESCRIBED_MAX);
@@ -95,7 +75,13 @@ void cli_written_describe(const json_t *written, struct buf *out)
         const char *path = cli_json_text(entry, "path", NULL);
         buf_append_str(out, i > 0 ? ", " : "");
         cli_append_safe(out, path, strlen(path), false);
-        written_append_size(out, cli_json_int(entry, "bytes", 0));
+        int64_t bytes = cli_json_int(entry, "bytes", 0);
+        if (bytes < 1000)
+            buf_printf(out, " (%lld bytes)", (long long)bytes);
+        else if (bytes < 1000 * 1000)
+            buf_printf(out, " (%.1f kB)", (double)bytes / 1e3);
+        else
+            buf_printf(out, " (%.1f MB)", (double)bytes / 1e6);
     }
     if (n > shown)
         buf_printf(out, " and %zu more", n - shown);

@@ -71,21 +71,21 @@ const uint8_t *average_add(struct average *a, const uint8_t *row)
             a->sums[i] += a->narrow[i] * (double)parts;
         left -= parts;
         a->missing -= parts;
-        if (a->missing == 0) {
-            double all = (double)a->width * a->height;
-            for (uint32_t x = 0; x < a->to_width; x++) {
-                const double *sum = a->sums + (size_t)x * a->channels;
-                uint8_t *pixel = a->made + (size_t)x * a->channels;
-                double alpha = a->has_alpha ? sum[a->channels - 1] : all;
-                for (unsigned c = 0; c < a->channels - (a->has_alpha ? 1 : 0); c++)
-                    pixel[c] = alpha > 0 ? rounded(sum[c] / alpha) : 0;
-                if (a->has_alpha)
-                    pixel[a->channels - 1] = rounded(alpha / all);
-            }
-            is_made = true;
-            memset(a->sums, 0, n * sizeof(double));
-            a->missing = a->height;
+        if (a->missing > 0)
+            continue;
+        double all = (double)a->width * a->height;
+        for (uint32_t x = 0; x < a->to_width; x++) {
+            const double *sum = a->sums + (size_t)x * a->channels;
+            uint8_t *pixel = a->made + (size_t)x * a->channels;
+            double alpha = a->has_alpha ? sum[a->channels - 1] : all;
+            for (unsigned c = 0; c < a->channels - (a->has_alpha ? 1 : 0); c++)
+                pixel[c] = alpha > 0 ? rounded(sum[c] / alpha) : 0;
+            if (a->has_alpha)
+                pixel[a->channels - 1] = rounded(alpha / all);
         }
+        is_made = true;
+        memset(a->sums, 0, n * sizeof(double));
+        a->missing = a->height;
     }
     return is_made ? a->made : NULL;
 }

@@ -16,8 +16,8 @@ struct average {
     uint64_t missing; /* parts that this row still wants */
 };
 
-/* After the sizes were set. False: there is no memory. */
+/* After the sizes were set. False if there is no memory. */
 bool average_begin(struct average *a);
 /* The next row; a row of the result if it completes one, else NULL. */
 const uint8_t *average_add(struct average *a, const uint8_t *row);
-void average_end(struct average *a); /* also of one that did not begin */
+void average_end(struct average *a); /* also if average_begin was not called */

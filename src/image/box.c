@@ -33,23 +33,12 @@ static int limit(int resource, rlim_t most)
     return setrlimit((__rlimit_resource_t)resource, &(struct rlimit){most, most});
 }
 
-static int set_limits(void)
-{
-    rlim_t seconds = IMAGE_BOX_MS / 1000 + 1;
-    alarm((unsigned)seconds); /* should whoever waits for us be gone */
-    if (limit(RLIMIT_CPU, seconds) < 0 || limit(RLIMIT_CORE, 0) < 0 ||
-        limit(RLIMIT_FSIZE, IMAGE_RESULT_MAX) < 0)
-        return -errno;
-    /* A sanitizer reserves terabytes of addresses. */
-    return HAS_SANITIZER || limit(RLIMIT_AS, BOX_MEMORY) == 0 ? 0 : -errno;
-}
-
 static int allow(scmp_filter_ctx filter, int call)
 {
     return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
 }
 
-/* Memory that nothing backs and nobody can run. */
+/* Anonymous memory that cannot be executed. */
 static int allow_memory(scmp_filter_ctx filter)
 {
     static const int calls[] = {SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap),
@@ -91,8 +80,15 @@ int image_box_close(void)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
         syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) < 0)
         return -errno;
-    int error = set_limits();
-    return error < 0 ? error : set_filter();
+    rlim_t seconds = IMAGE_BOX_MS / 1000 + 1;
+    alarm((unsigned)seconds); /* should the daemon be gone */
+    if (limit(RLIMIT_CPU, seconds) < 0 || limit(RLIMIT_CORE, 0) < 0 ||
+        limit(RLIMIT_FSIZE, IMAGE_RESULT_MAX) < 0)
+        return -errno;
+    /* A sanitizer reserves terabytes of addresses. */
+    if (!HAS_SANITIZER && limit(RLIMIT_AS, BOX_MEMORY) < 0)
+        return -errno;
+    return set_filter();
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */

@@ -33,16 +33,16 @@ struct image_boxes {
 struct image_job {
     struct list node;
     struct image_boxes *boxes;
-    int in, out; /* -1 once they are somebody else's */
+    int in, out; /* -1 once the box or the caller has them */
     enum image_format format;
     uint32_t max_width, max_height;
     pid_t pid;   /* 0: WAITING */
     int process; /* pidfd */
     struct loop_poll *poll;
     struct loop_timer *timer;
-    bool is_queued;     /* it was looked at, and no box was free */
-    bool is_late;       /* it was killed for that */
-    image_scaled_fn fn; /* NULL: forgotten */
+    bool is_queued;     /* on_due has seen it once */
+    bool is_late;       /* the box was killed because it took too long */
+    image_scaled_fn fn; /* NULL if the job was forgotten */
     void *context;
 };
 
@@ -69,7 +69,7 @@ static void job_free(void *context)
     free(job);
 }
 
-/* Its timer is what every job has, and the last to go. */
+/* Every job has a timer; the job is freed when that is closed. */
 static void close_job(struct image_job *job)
 {
     size_t *count = job->pid == 0 ? &job->boxes->n_waiting : &job->boxes->n_working;
@@ -200,7 +200,7 @@ static int spawn(int in, int out, struct image_size most, const char *form, pid_
     return -error;
 }
 
-/* One that runs and that nobody can hear the end of must not stay. */
+/* Ends a box whose end the loop cannot be told of. */
 static void end_unheard(struct image_job *job)
 {
     kill(job->pid, SIGKILL);

@@ -42,7 +42,7 @@ struct jpeg_scaler {
     struct average average;
     struct sixels sixels;
     uint8_t *row; /* as it was decoded */
-    uint8_t *rgb; /* the same without ink; NULL: it has none */
+    uint8_t *rgb; /* the same row as RGB; NULL if the picture is not CMYK */
 };
 
 static _Noreturn void fail(struct jpeg_scaler *s, enum scale_end end)
@@ -157,18 +157,6 @@ static void set_callbacks(struct jpeg_scaler *s)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* As small as it may be without being smaller than the result. */
-static void choose_shrinking(struct jpeg_scaler *s)
-{
-    const struct average *a = &s->average;
-    s->in.scale_num = 1;
-    for (s->in.scale_denom = SHRINK_MAX; s->in.scale_denom > 1; s->in.scale_denom /= 2) {
-        jpeg_calc_output_dimensions(&s->in);
-        if (s->in.output_width >= a->to_width && s->in.output_height >= a->to_height)
-            break;
-    }
-}
-
 static void begin_reading(struct jpeg_scaler *s)
 {
     struct average *a = &s->average;
@@ -192,7 +180,13 @@ static void begin_reading(struct jpeg_scaler *s)
         s->in.out_color_space = JCS_CMYK;
     else
         fail(s, SCALE_DAMAGED);
-    choose_shrinking(s);
+    /* As small as it may be without being smaller than the result. */
+    s->in.scale_num = 1;
+    for (s->in.scale_denom = SHRINK_MAX; s->in.scale_denom > 1; s->in.scale_denom /= 2) {
+        jpeg_calc_output_dimensions(&s->in);
+        if (s->in.output_width >= a->to_width && s->in.output_height >= a->to_height)
+            break;
+    }
     jpeg_start_decompress(&s->in);
     bool has_ink = s->in.out_color_space == JCS_CMYK;
     a->width = s->in.output_width;

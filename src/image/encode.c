@@ -12,27 +12,22 @@ struct image_encoding {
     uint64_t bytes;
     struct buf text;
     int error;           /* -errno */
-    image_encoded_fn fn; /* NULL: forgotten */
+    image_encoded_fn fn; /* NULL if the call was forgotten */
     void *context;
 };
-
-static int read_all(int fd, char *data, size_t len)
-{
-    for (size_t at = 0; at < len;) {
-        ssize_t n = pread(fd, data + at, len - at, (off_t)at);
-        if (n <= 0)
-            return n < 0 ? -errno : -EIO; /* shorter than it should be */
-        at += (size_t)n;
-    }
-    return 0;
-}
 
 static void encode(uv_work_t *uv)
 {
     struct image_encoding *encoding = CONTAINER_OF(uv, struct image_encoding, uv);
     size_t len = (size_t)encoding->bytes;
     _free_ char *data = mem_alloc(len + 1);
-    encoding->error = read_all(encoding->fd, data, len);
+    for (size_t at = 0; at < len && encoding->error == 0;) {
+        ssize_t n = pread(encoding->fd, data + at, len - at, (off_t)at);
+        if (n <= 0)
+            encoding->error = n < 0 ? -errno : -EIO; /* shorter than it should be */
+        else
+            at += (size_t)n;
+    }
     if (encoding->error == 0 && !base64_encode(&encoding->text, data, len))
         encoding->error = -EFBIG;
 }

@@ -36,8 +36,8 @@ enum {
     IMAGE_SOURCE_SIDE = 65535, /* of what may be scaled */
     IMAGE_BOXES_MAX = 2,       /* at work at a time */
     IMAGE_QUEUE_MAX = 32,      /* waiting for one; more are refused with ERR_LIMIT */
-    IMAGE_BOX_MS = 10000,      /* of one at work, then it is killed */
-    IMAGE_QUEUE_MS = 20000,    /* of one that waits */
+    IMAGE_BOX_MS = 10000,      /* of work, then the box is killed */
+    IMAGE_QUEUE_MS = 20000,    /* of waiting */
 };
 
 #define IMAGE_RESULT_MAX (32 * MIB)
@@ -53,10 +53,10 @@ struct image_job;
 
 struct image_boxes *image_boxes_new(uv_loop_t *loop);
 uv_loop_t *image_boxes_loop(const struct image_boxes *boxes);
-/* Kills those at work, without calling anybody back. NULL is fine. */
+/* Kills the boxes at work, without callbacks. NULL is fine. */
 void image_boxes_free(struct image_boxes *boxes);
 
-/* Of the format that it had. */
+/* The result, in the picture's own format. */
 struct image_scaled {
     int fd; /* at its beginning; the callee's */
     uint64_t bytes;
@@ -75,16 +75,16 @@ struct image_size {
 
 bool image_can_scale(enum image_format format); /* PNG and JPEG */
 
-/* Makes one smaller that is of that format. `fd` is a regular file at its beginning and is closed
- * here in any case. The callback comes later from the loop. NULL: refused, too many wait. */
+/* Makes a picture of that format smaller. `fd` is a regular file at its beginning and is closed
+ * here in any case. The callback comes later from the loop. NULL if too many pictures wait. */
 struct image_job *image_scale(struct image_boxes *boxes, int fd, enum image_format format,
                               struct image_size most, image_scaled_fn fn, void *context,
                               struct err *e);
 /* The callback will not come. Legal until it was called. */
 void image_forget(struct image_job *job);
 
-/* A PNG or JPEG as sixels for a terminal, within that room: waits for a box. -errno; -EBADMSG: it
- * is none, or what came is none. */
+/* A PNG or JPEG as sixels for a terminal, within that room: waits for a box. -errno; -EBADMSG if
+ * it is neither, or if the box gave no sixels. */
 int image_sixels(const void *picture, size_t len, struct image_size most, struct buf *out);
 
 /* ---- as text --------------------------------------------------------------------------------- */
@@ -106,5 +106,5 @@ void image_encode_forget(struct image_encoding *encoding);
 #define IMAGE_BOX_WORD "image-box"
 #define IMAGE_BOX_SIXELS "sixels"          /* behind width and height: what is to be made */
 int image_box_main(int argc, char **argv); /* the exit status; argv[0] is the width */
-/* Its walls alone: from now on this process can do next to nothing. 0 or -errno. */
+/* Closes the box: from now on this process can do next to nothing. 0 or -errno. */
 int image_box_close(void);

@@ -150,11 +150,6 @@ static bool probe_webp(struct view v, struct size *ret)
     return starts_with(chunk, "VP8X", 4) && bytes == 10;
 }
 
-static bool is_frame_marker(uint8_t marker)
-{
-    return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
-}
-
 /* Segments up to the one that describes the frame; nothing else tells a JPEG's size. */
 static bool probe_jpeg(struct view v, struct size *ret)
 {
@@ -171,7 +166,8 @@ static bool probe_jpeg(struct view v, struct size *ret)
         /* Without a length, or after the frame: none of them comes here. */
         if (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xda) || len < 2)
             return false;
-        if (is_frame_marker(marker)) {
+        if (marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 &&
+            marker != 0xcc) {
             const uint8_t *frame = v.at + at + 4;
             if (v.len - at < 10 || len < 11)
                 return false;

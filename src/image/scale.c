@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The first bytes were read to see what it is; whoever decodes reads them again. */
+/* The first bytes were read to see what the picture is; the decoder reads them again. */
 struct replay {
     const struct scale_io *io;
     uint8_t first[2];

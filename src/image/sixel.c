@@ -63,30 +63,6 @@ static void sixels_put_run(struct buf *out, char c, uint32_t n)
             buf_append_char(out, c);
 }
 
-/* One line of a band: where the colour is, a bit for each of its rows. */
-static void sixels_put_colour(const struct sixels *s, unsigned colour, uint32_t rows,
-                              struct buf *out)
-{
-    uint32_t n = 0;
-    char last = '?';
-    buf_printf(out, "#%u", colour);
-    for (uint32_t x = 0; x < s->width; x++) {
-        unsigned bits = 0;
-        for (uint32_t y = 0; y < rows; y++)
-            bits |= (unsigned)(s->band[y * s->width + x] == colour) << y;
-        char c = (char)('?' + bits);
-        if (c != last) {
-            sixels_put_run(out, last, n);
-            n = 0;
-        }
-        last = c;
-        n++;
-    }
-    if (last != '?')
-        sixels_put_run(out, last, n);
-    buf_append_char(out, '$');
-}
-
 static void sixels_put_band(struct sixels *s, uint32_t rows)
 {
     bool is_used[256] = {0};
@@ -96,7 +72,25 @@ static void sixels_put_band(struct sixels *s, uint32_t rows)
     for (unsigned colour = 0; colour < COLOURS; colour++) {
         if (!is_used[colour])
             continue;
-        sixels_put_colour(s, colour, rows, &out);
+        /* One line of a band: where the colour is, a bit for each of its rows. */
+        uint32_t n = 0;
+        char last = '?';
+        buf_printf(&out, "#%u", colour);
+        for (uint32_t x = 0; x < s->width; x++) {
+            unsigned bits = 0;
+            for (uint32_t y = 0; y < rows; y++)
+                bits |= (unsigned)(s->band[y * s->width + x] == colour) << y;
+            char c = (char)('?' + bits);
+            if (c != last) {
+                sixels_put_run(&out, last, n);
+                n = 0;
+            }
+            last = c;
+            n++;
+        }
+        if (last != '?')
+            sixels_put_run(&out, last, n);
+        buf_append_char(&out, '$');
         if (out.len > LINE_MAX)
             sixels_write(s, &out);
     }

@@ -95,8 +95,8 @@ void loop_listener_close(struct loop_listener *l, loop_fn on_closed)
     uv_close((uv_handle_t *)&l->uv, listener_closed);
 }
 
-/* Before libuv watches it, again: it gives the place back when something comes that nobody wants
- * now. */
+/* Before each time libuv watches the stream: it gives the place back when bytes come that are not
+ * wanted now. */
 static int stream_reserve(const struct loop_stream *s)
 {
     return loop_reserve(s->uv.stream.loop, loop_stream_fd(s));
@@ -180,7 +180,7 @@ static void write_done(uv_write_t *uv, int status)
     struct pending_write *w = CONTAINER_OF(uv, struct pending_write, uv);
     struct loop_stream *s = CONTAINER_OF(uv->handle, struct loop_stream, uv);
     free(w);
-    /* A closed handle has had its last word; a broken one is noticed by whoever reads. */
+    /* After a close the owner hears nothing more; a broken stream is noticed by its reader. */
     if (uv_is_closing((uv_handle_t *)&s->uv))
         return;
     if (status < 0)

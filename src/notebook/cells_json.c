@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "notebook/formats.h"
-#include "notebook/outputs.h"
+#include "notebook/output.h"
 #include "notebook/text.h"
 #include "wire/base64.h"
 
@@ -70,29 +70,6 @@ static json_t *read_svg(const json_t *content)
     return make_text_output("svg", "svg", buf_str(&bytes), bytes.len);
 }
 
-static int cells_json_read_image(const json_t *content, json_t **ret, struct err *e)
-{
-    const char *format = json_string_value(json_object_get(content, "format"));
-    if (!json_is_object(content))
-        return err_set(e, ERR_INVALID, "its image is no object");
-    json_t *typed = format != NULL && strcmp(format, "svg") == 0 ? read_svg(content) : NULL;
-    if (typed == NULL) {
-        typed = json_pack("{s:s, s:s}", "type", "image", "format", format != NULL ? format : "png");
-        cells_json_copy_member(typed, content, "width", true);
-        cells_json_copy_member(typed, content, "height", true);
-        if (json_is_string(json_object_get(content, "data")))
-            json_object_set_new(typed, "data",
-                                text_without_spaces(json_object_get(content, "data")));
-        cells_json_copy_member(typed, content, "resource_uri", false);
-        cells_json_copy_member(typed, content, "source", false);
-        json_t *metadata = json_object_get(content, "metadata");
-        if (json_is_object(metadata) && json_object_size(metadata) > 0)
-            json_object_set(typed, "image_metadata", metadata);
-    }
-    *ret = typed;
-    return 0;
-}
-
 static int cells_json_read_output(const json_t *from, int64_t execution_count, json_t **ret,
                                   struct err *e)
 {
@@ -103,8 +80,25 @@ static int cells_json_read_output(const json_t *from, int64_t execution_count, j
     if (type == NULL)
         return err_set(e, ERR_INVALID, "it has no \"output_type\"");
     if (strcasecmp(type, "IMAGE") == 0) {
-        if (cells_json_read_image(content, ret, e) < 0)
-            return -1;
+        const char *format = json_string_value(json_object_get(content, "format"));
+        if (!json_is_object(content))
+            return err_set(e, ERR_INVALID, "its image is no object");
+        json_t *typed = format != NULL && strcmp(format, "svg") == 0 ? read_svg(content) : NULL;
+        if (typed == NULL) {
+            typed =
+                json_pack("{s:s, s:s}", "type", "image", "format", format != NULL ? format : "png");
+            cells_json_copy_member(typed, content, "width", true);
+            cells_json_copy_member(typed, content, "height", true);
+            if (json_is_string(json_object_get(content, "data")))
+                json_object_set_new(typed, "data",
+                                    text_without_spaces(json_object_get(content, "data")));
+            cells_json_copy_member(typed, content, "resource_uri", false);
+            cells_json_copy_member(typed, content, "source", false);
+            json_t *metadata = json_object_get(content, "metadata");
+            if (json_is_object(metadata) && json_object_size(metadata) > 0)
+                json_object_set(typed, "image_metadata", metadata);
+        }
+        *ret = typed;
     } else {
         const char *text = json_string_value(content);
         size_t len = json_string_length(content);
@@ -199,12 +193,6 @@ int notebook_parse_cells_json(json_t *root, struct document **ret, struct err *e
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-static const char *state_name(enum cell_state state)
-{
-    bool is_known = state != CELL_INTERRUPTED && state != CELL_DIED;
-    return cell_state_document(is_known ? state : CELL_ERROR);
-}
-
 static void cells_json_put_number(struct json_out *o, const char *name, const json_t *typed)
 {
     const json_t *value = json_object_get(typed, name);
@@ -279,24 +267,6 @@ static void describe_error(struct buf *out, const json_t *typed)
     buf_append(out, code, code_len);
 }
 
-/* Texts as they are, others as what describes them. */
-static void cells_json_put_text(struct json_out *o, const json_t *typed, const char *member)
-{
-    size_t len;
-    const char *text = output_text(typed, member, &len);
-    _buf_ struct buf described = BUF_INIT(NOTEBOOK_BYTES_MAX);
-    if (text == NULL || output_type(typed) == OUTPUT_ERROR) {
-        if (output_type(typed) == OUTPUT_ERROR)
-            describe_error(&described, typed);
-        else
-            output_describe(&described, typed);
-        text = buf_str(&described);
-        len = described.len;
-    }
-    json_put_member_str(o, "content_type", "text");
-    json_put_member_text(o, "content", text, len);
-}
-
 static void cells_json_put_output(struct json_out *o, const json_t *typed, const char *default_time)
 {
     static const struct {
@@ -317,23 +287,25 @@ static void cells_json_put_output(struct json_out *o, const json_t *typed, const
     json_put_object(o);
     json_put_member_str(o, "output_type", types[type].name);
     json_put_member_str(o, "timestamp", time != NULL ? time : default_time);
-    if (types[type].member == NULL)
+    if (types[type].member == NULL) {
         cells_json_put_image(o, typed);
-    else
-        cells_json_put_text(o, typed, types[type].member);
-    json_put_object_end(o);
-}
-
-static void cells_json_put_code(struct json_out *o, const struct notebook_cell *cell)
-{
-    if (cell->kind == CELL_CODE) {
-        json_put_member_text(o, "code", cell->source, cell->source_len);
-        return;
+    } else {
+        /* Texts as they are, others as what describes them. */
+        size_t len;
+        const char *text = output_text(typed, types[type].member, &len);
+        _buf_ struct buf described = BUF_INIT(NOTEBOOK_BYTES_MAX);
+        if (type == OUTPUT_ERROR)
+            describe_error(&described, typed);
+        else if (text == NULL)
+            output_describe(&described, typed);
+        if (type == OUTPUT_ERROR || text == NULL) {
+            text = buf_str(&described);
+            len = described.len;
+        }
+        json_put_member_str(o, "content_type", "text");
+        json_put_member_text(o, "content", text, len);
     }
-    _buf_ struct buf code = BUF_INIT(o->buf->max);
-    buf_append_str(&code, comment_marks[cell->kind]);
-    text_append_prefixed(&code, "# ", cell->source, cell->source_len);
-    json_put_member_text(o, "code", buf_str(&code), code.len);
+    json_put_object_end(o);
 }
 
 static void cells_json_put_cell(struct json_out *o, const struct document *doc, size_t number,
@@ -343,8 +315,16 @@ static void cells_json_put_cell(struct json_out *o, const struct document *doc, 
     const char *created = cell->created_at != NULL ? cell->created_at : now;
     json_put_object(o);
     json_put_member_str(o, "id", cell->id);
-    cells_json_put_code(o, cell);
-    json_put_member_str(o, "state", state_name(cell->state));
+    if (cell->kind == CELL_CODE) {
+        json_put_member_text(o, "code", cell->source, cell->source_len);
+    } else {
+        _buf_ struct buf code = BUF_INIT(o->buf->max);
+        buf_append_str(&code, comment_marks[cell->kind]);
+        text_append_prefixed(&code, "# ", cell->source, cell->source_len);
+        json_put_member_text(o, "code", buf_str(&code), code.len);
+    }
+    bool has_failed = cell->state == CELL_INTERRUPTED || cell->state == CELL_DIED;
+    json_put_member_str(o, "state", cell_state_document(has_failed ? CELL_ERROR : cell->state));
     json_put_key(o, "execution_count");
     if (cell->execution_count > 0)
         json_put_int(o, cell->execution_count);

@@ -31,11 +31,11 @@ struct documents {
 /* The engine has its store. */
 struct documents *documents_new(struct engine *engine, const struct documents_config *config);
 void documents_reconfigure(struct documents *documents, bool has_cells_json);
-void documents_free(struct documents *documents); /* before the engine. NULL is fine */
+void documents_free(struct documents *documents); /* before the engine is freed. NULL is fine */
 
-/* The document is the caller's, who says documents_done once it is freed. Images are data; what is
- * too large for a document is an error. Documents may be large: of all that are asked for at once
- * only a few are in memory, the others wait. */
+/* The document is the caller's, which calls documents_done once it is freed. Images are data; what
+ * is too large for a document is an error. Documents may be large: of all that are asked for at
+ * once only a few are in memory, the others wait. */
 typedef void (*documents_read_fn)(void *context, struct document *doc, const struct err *e);
 struct task *documents_read(struct documents *documents, const char *id, documents_read_fn fn,
                             void *context);
@@ -59,5 +59,5 @@ uint64_t documents_time(const char *text); /* milliseconds; 0 if it is not writt
 
 /* cells.json is to be written soon; or removed, if the notebook is gone. */
 void mirrors_changed(void *documents, const char *id);
-/* Likewise all that are not as the store has them. */
+/* The same for all files that are not as the store has the notebooks. */
 void mirrors_compare(struct documents *documents);

@@ -16,7 +16,7 @@ enum { PAGE = 200, DOCUMENTS_MAX = 2 };
 
 /* JSON of a cell, until the worker has parsed it. */
 struct raw_cell {
-    char *outputs, *metadata; /* NULL: none */
+    char *outputs, *metadata; /* NULL if the cell has none */
     size_t outputs_len, metadata_len;
 };
 
@@ -33,7 +33,7 @@ struct export_task {
     uint64_t n_read;                       /* cells */
     uint64_t bytes;                        /* of what was collected, then of the images as well */
     uint64_t image_bytes, max_image_bytes; /* of images that are data */
-    bool keeps_references;                 /* of others */
+    bool keeps_references;                 /* of images that are not data */
     int blobs;
     documents_read_fn fn;
     void *context;
@@ -66,7 +66,7 @@ static void export_finish(struct export_task *x, const struct err *e)
 /* ---- the worker --------------------------------------------------------------------------------
  */
 
-/* One JSON value of ours. NULL if it is none. */
+/* A JSON value that the store kept as text; NULL if the text is not valid. */
 static json_t *export_parse(const char *text, size_t len)
 {
     static const struct json_limits limits = {.depth = NOTEBOOK_DEPTH_MAX,
@@ -101,20 +101,6 @@ static json_t *export_read_image(struct export_task *x, const char *hex, bool is
     return json_stringn_nocheck(buf_str(&text), text.len);
 }
 
-/* Instead of an image: where it is to be had, or that it is not. */
-static void export_leave_out(struct export_task *x, json_t *output, bool has_blob)
-{
-    json_t *ref = json_object_get(output, "ref");
-    if (x->keeps_references && has_blob) {
-        json_object_set_new(output, "type", json_string("image"));
-        json_object_set(output, "resource_uri", ref);
-        return;
-    }
-    json_object_set_new(output, "type", json_string("text"));
-    if (json_object_get(output, "text") == NULL)
-        json_object_set_new(output, "text", json_string("[an image that is not kept]"));
-}
-
 static void export_fill_in(struct export_task *x, json_t *output)
 {
     const char *hash = json_string_value(json_object_get(output, "hash"));
@@ -123,8 +109,17 @@ static void export_fill_in(struct export_task *x, json_t *output)
     json_t *data = hash != NULL ? export_read_image(x, hash, is_svg) : NULL;
     if (data != NULL)
         json_object_set_new(output, member, data);
-    else if (json_object_get(output, "ref") != NULL && json_object_get(output, member) == NULL)
-        export_leave_out(x, output, hash != NULL);
+    json_t *ref = json_object_get(output, "ref");
+    bool is_left_out = ref != NULL && json_object_get(output, member) == NULL;
+    /* Instead of the image: where it is to be had, or that it is not kept. */
+    if (is_left_out && x->keeps_references && hash != NULL) {
+        json_object_set_new(output, "type", json_string("image"));
+        json_object_set(output, "resource_uri", ref);
+    } else if (is_left_out) {
+        json_object_set_new(output, "type", json_string("text"));
+        if (json_object_get(output, "text") == NULL)
+            json_object_set_new(output, "text", json_string("[an image that is not kept]"));
+    }
     static const char *const internal[] = {"hash", "ref", "url", "bytes"};
     for (size_t i = 0; i < ARRAY_LEN(internal); i++)
         json_object_del(output, internal[i]);
@@ -188,27 +183,6 @@ static void export_set_time(char **field, uint64_t at_ms)
     notebook_set_text(field, at_ms > 0 ? clock_rfc3339(at_ms, time) : NULL);
 }
 
-static void export_add_cell(struct export_task *x, const struct store_cell *row)
-{
-    struct notebook_cell *cell = notebook_add_cell(x->doc, (enum cell_kind)row->kind);
-    struct raw_cell *raw = &x->raw[x->n_raw++];
-    notebook_set_text(&cell->id, row->id);
-    notebook_set_source(cell, row->source != NULL ? row->source : "", row->source_len);
-    if (!cell_find_state(row->state, &cell->state))
-        cell->state = CELL_IDLE; /* it waits */
-    cell->execution_count = (int64_t)row->count;
-    export_set_time(&cell->created_at, row->created_ms);
-    export_set_time(&cell->executed_at, row->executed_ms);
-    cell->execution_time = row->executed_ms > 0 ? (double)row->duration_us / 1e6 : -1;
-    cell->is_undone = row->is_undone;
-    *raw = (struct raw_cell){.outputs_len = row->outputs_len, .metadata_len = row->metadata_len};
-    if (row->outputs != NULL)
-        raw->outputs = mem_copy(row->outputs, row->outputs_len);
-    if (row->metadata != NULL)
-        raw->metadata = mem_copy(row->metadata, row->metadata_len);
-    x->bytes += row->source_len + row->outputs_len + row->metadata_len;
-}
-
 static void export_on_page(void *context, const struct store_cell *list, size_t n, uint64_t count,
                            const struct err *e)
 {
@@ -225,8 +199,27 @@ static void export_on_page(void *context, const struct store_cell *list, size_t 
         return;
     }
     x->raw = mem_realloc(x->raw, (x->n_raw + n + 1) * sizeof(*x->raw));
-    for (size_t i = 0; i < n; i++)
-        export_add_cell(x, &list[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct store_cell *row = &list[i];
+        struct notebook_cell *cell = notebook_add_cell(x->doc, (enum cell_kind)row->kind);
+        struct raw_cell *raw = &x->raw[x->n_raw++];
+        notebook_set_text(&cell->id, row->id);
+        notebook_set_source(cell, row->source != NULL ? row->source : "", row->source_len);
+        if (!cell_find_state(row->state, &cell->state))
+            cell->state = CELL_IDLE; /* the cell is queued */
+        cell->execution_count = (int64_t)row->count;
+        export_set_time(&cell->created_at, row->created_ms);
+        export_set_time(&cell->executed_at, row->executed_ms);
+        cell->execution_time = row->executed_ms > 0 ? (double)row->duration_us / 1e6 : -1;
+        cell->is_undone = row->is_undone;
+        *raw =
+            (struct raw_cell){.outputs_len = row->outputs_len, .metadata_len = row->metadata_len};
+        if (row->outputs != NULL)
+            raw->outputs = mem_copy(row->outputs, row->outputs_len);
+        if (row->metadata != NULL)
+            raw->metadata = mem_copy(row->metadata, row->metadata_len);
+        x->bytes += row->source_len + row->outputs_len + row->metadata_len;
+    }
     x->n_read += n;
     if (n > 0 && x->n_read < count) {
         x->task.asked = store_get_cells(engine_store(x->task.engine), x->id, x->n_read, PAGE, true,
@@ -238,7 +231,7 @@ static void export_on_page(void *context, const struct store_cell *list, size_t 
     uv_queue_work(engine_loop(x->task.engine), &x->work, export_work, export_after_work);
 }
 
-/* That of a session which has run nothing is empty. */
+/* A session that has run nothing has no row yet: its notebook is empty. */
 static bool export_is_unwritten(const struct export_task *x, const struct err *e,
                                 struct store_notebook *ret_row)
 {

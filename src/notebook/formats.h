@@ -1,6 +1,5 @@
 /* The formats of notebooks. Readers take bytes of any origin. Writers append to `out`, whose
- * maximum bounds them; a document without cells is refused, because nobody means to export nothing.
- */
+ * maximum bounds them; a document without cells is refused: an empty export is a mistake. */
 #pragma once
 
 #include "notebook/model.h"
@@ -29,6 +28,6 @@ void notebook_write_html(const struct document *doc, struct buf *out);
 void notebook_write_markdown(const struct document *doc, struct buf *out);
 void notebook_write_script(const struct document *doc, struct buf *out);
 
-/* For those who parsed the JSON already. */
+/* The same from JSON that was parsed already. */
 int notebook_parse_ipynb(json_t *root, struct document **ret, struct err *e);
 int notebook_parse_cells_json(json_t *root, struct document **ret, struct err *e);

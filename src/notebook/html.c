@@ -2,7 +2,7 @@
  * run and nothing be fetched, text is escaped, Markdown cannot bring HTML, links are of known
  * schemes, and HTML of outputs sits in frames that may do nothing but show it. */
 #include "notebook/formats.h"
-#include "notebook/outputs.h"
+#include "notebook/output.h"
 #include "notebook/text.h"
 
 #include <ctype.h>
@@ -79,23 +79,6 @@ static bool is_harmless(const char *url, size_t len)
     return false;
 }
 
-/* The name in an address as md4c writes it: %XX and &amp;. */
-static void append_decoded(struct buf *name, const char *url, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        char hex[3] = {i + 2 < len ? url[i + 1] : '\0', i + 2 < len ? url[i + 2] : '\0', '\0'};
-        if (url[i] == '%' && isxdigit((unsigned char)hex[0]) && isxdigit((unsigned char)hex[1])) {
-            buf_append_char(name, (char)strtol(hex, NULL, 16));
-            i += 2;
-        } else if (len - i >= 5 && memcmp(url + i, "&amp;", 5) == 0) {
-            buf_append_char(name, '&');
-            i += 4;
-        } else {
-            buf_append_char(name, url[i]);
-        }
-    }
-}
-
 static bool put_attachment(struct buf *out, const struct notebook_cell *cell, const char *url,
                            size_t len)
 {
@@ -104,59 +87,42 @@ static bool put_attachment(struct buf *out, const struct notebook_cell *cell, co
     if (cell == NULL || cell->attachments == NULL || len <= n || memcmp(url, scheme, n) != 0)
         return false;
     _buf_ struct buf name = BUF_INIT(len);
-    append_decoded(&name, url + n, len - n);
+    /* The name in an address as md4c writes it: %XX and &amp;. */
+    const char *rest = url + n;
+    size_t rest_len = len - n;
+    for (size_t i = 0; i < rest_len; i++) {
+        char hex[3] = {i + 2 < rest_len ? rest[i + 1] : '\0', i + 2 < rest_len ? rest[i + 2] : '\0',
+                       '\0'};
+        if (rest[i] == '%' && isxdigit((unsigned char)hex[0]) && isxdigit((unsigned char)hex[1])) {
+            buf_append_char(&name, (char)strtol(hex, NULL, 16));
+            i += 2;
+        } else if (rest_len - i >= 5 && memcmp(rest + i, "&amp;", 5) == 0) {
+            buf_append_char(&name, '&');
+            i += 4;
+        } else {
+            buf_append_char(&name, rest[i]);
+        }
+    }
     return text_append_attachment(out, cell->attachments, buf_str(&name));
-}
-
-static bool is_inline_image(const char *url, size_t len)
-{
-    static const char start[] = "data:image/";
-    return len >= sizeof(start) - 1 && memcmp(url, start, sizeof(start) - 1) == 0;
 }
 
 static void put_address(struct buf *out, const struct notebook_cell *cell, const char *url,
                         size_t len, bool is_image)
 {
+    static const char inline_image[] = "data:image/";
+    size_t n = sizeof(inline_image) - 1;
     if (is_image && put_attachment(out, cell, url, len))
         return;
-    if (is_harmless(url, len) || (is_image && is_inline_image(url, len)))
+    if (is_harmless(url, len) || (is_image && len >= n && memcmp(url, inline_image, n) == 0))
         buf_append(out, url, len);
     else
         buf_append_char(out, '#');
 }
 
-/* Rendered without raw HTML, every tag is md4c's and a "<" begins one; addresses are looked at
- * where they are written. */
-static void put_checked(struct buf *out, const struct notebook_cell *cell, const char *html,
-                        size_t len)
-{
-    static const char link[] = "<a href=\"", image[] = "<img src=\"";
-    while (len > 0) {
-        const char *tag = memchr(html, '<', len);
-        size_t n = tag != NULL ? (size_t)(tag - html) : len;
-        buf_append(out, html, n);
-        html += n;
-        len -= n;
-        if (len == 0)
-            return;
-        bool is_image = len > sizeof(image) && memcmp(html, image, sizeof(image) - 1) == 0;
-        bool is_link = len > sizeof(link) && memcmp(html, link, sizeof(link) - 1) == 0;
-        n = is_image ? sizeof(image) - 1 : is_link ? sizeof(link) - 1 : 1;
-        buf_append(out, html, n);
-        html += n;
-        len -= n;
-        const char *end = is_image || is_link ? memchr(html, '"', len) : NULL;
-        if (end == NULL)
-            continue;
-        put_address(out, cell, html, (size_t)(end - html), is_image);
-        len -= (size_t)(end - html);
-        html = end;
-    }
-}
-
 static void put_markdown(struct buf *out, const struct notebook_cell *cell, const char *text,
                          size_t len)
 {
+    static const char link[] = "<a href=\"", image[] = "<img src=\"";
     const unsigned flags = MD_DIALECT_GITHUB | MD_FLAG_NOHTML | MD_FLAG_LATEXMATHSPANS;
     _buf_ struct buf html = BUF_INIT(out->max);
     if (len > MARKDOWN_MAX || md_html(text, (MD_SIZE)len, collect, &html, flags, 0) != 0) {
@@ -165,7 +131,31 @@ static void put_markdown(struct buf *out, const struct notebook_cell *cell, cons
         buf_append_str(out, "</pre>\n");
         return;
     }
-    put_checked(out, cell, buf_str(&html), html.len);
+    /* Rendered without raw HTML, every tag is md4c's and a "<" begins one; addresses are looked at
+     * where they are written. */
+    const char *at = buf_str(&html);
+    size_t left = html.len;
+    while (left > 0) {
+        const char *tag = memchr(at, '<', left);
+        size_t n = tag != NULL ? (size_t)(tag - at) : left;
+        buf_append(out, at, n);
+        at += n;
+        left -= n;
+        if (left == 0)
+            return;
+        bool is_image = left > sizeof(image) && memcmp(at, image, sizeof(image) - 1) == 0;
+        bool is_link = left > sizeof(link) && memcmp(at, link, sizeof(link) - 1) == 0;
+        n = is_image ? sizeof(image) - 1 : is_link ? sizeof(link) - 1 : 1;
+        buf_append(out, at, n);
+        at += n;
+        left -= n;
+        const char *end = is_image || is_link ? memchr(at, '"', left) : NULL;
+        if (end == NULL)
+            continue;
+        put_address(out, cell, at, (size_t)(end - at), is_image);
+        left -= (size_t)(end - at);
+        at = end;
+    }
 }
 
 /* ---- outputs -----------------------------------------------------------------------------------
@@ -327,23 +317,6 @@ static void put_code_cell(struct buf *out, const struct document *doc,
     buf_append_str(out, "</section>\n");
 }
 
-static void html_put_cell(struct buf *out, const struct document *doc,
-                          const struct notebook_cell *cell)
-{
-    if (cell->kind == CELL_CODE) {
-        put_code_cell(out, doc, cell);
-        return;
-    }
-    buf_append_str(out, "<section class=\"cell text\" id=\"");
-    html_put_text(out, cell->id, strlen(cell->id));
-    buf_append_str(out, "\">\n");
-    if (cell->kind == CELL_MARKDOWN)
-        put_markdown(out, cell, cell->source, cell->source_len);
-    else
-        put_settled(out, "raw", cell->source, cell->source_len);
-    buf_append_str(out, "</section>\n");
-}
-
 /* ---- the page ----------------------------------------------------------------------------------
  */
 
@@ -364,7 +337,20 @@ void notebook_write_html(const struct document *doc, struct buf *out)
         html_put_text(out, title, strlen(title));
         buf_append_str(out, "</h1>\n");
     }
-    for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++)
-        html_put_cell(out, doc, &doc->cells[i]);
+    for (size_t i = 0; i < doc->n_cells && !out->overflowed; i++) {
+        const struct notebook_cell *cell = &doc->cells[i];
+        if (cell->kind == CELL_CODE) {
+            put_code_cell(out, doc, cell);
+            continue;
+        }
+        buf_append_str(out, "<section class=\"cell text\" id=\"");
+        html_put_text(out, cell->id, strlen(cell->id));
+        buf_append_str(out, "\">\n");
+        if (cell->kind == CELL_MARKDOWN)
+            put_markdown(out, cell, cell->source, cell->source_len);
+        else
+            put_settled(out, "raw", cell->source, cell->source_len);
+        buf_append_str(out, "</section>\n");
+    }
     buf_append_str(out, "</main>\n</body>\n</html>\n");
 }

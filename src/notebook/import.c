@@ -19,11 +19,11 @@ struct import_task {
     struct task task;
     char id[UUID_SIZE];
     struct document *doc; /* ours: sources copied, JSON shared */
-    size_t at;            /* the cell */
-    size_t output;        /* of it */
-    uint64_t n_images;    /* of it */
-    json_t *outputs;      /* of it, as they will be; NULL: not begun */
-    json_t *shown;        /* the image that is on its way */
+    size_t at;            /* index of the present cell */
+    size_t output;        /* index of its next output */
+    uint64_t n_images;    /* of the cell, so far */
+    json_t *outputs;      /* of the cell, as they will be stored; NULL if not begun */
+    json_t *shown;        /* the image that is on its way to the store */
     size_t n_put;         /* since the store was last waited for */
     uint64_t bytes_put;
     struct err refusal;
@@ -65,21 +65,16 @@ uint64_t documents_time(const char *text)
     return at > 0 ? (uint64_t)at * 1000 + ms : 0;
 }
 
-/* Numbers that no run can have had are none: execution counts go on from here. */
+/* 0 for numbers that no run can have had: execution counts go on from here. */
 static uint64_t import_count_of(int64_t count)
 {
     return count > 0 && count <= COUNT_MAX ? (uint64_t)count : 0;
 }
 
-static uint64_t import_duration_of(double seconds)
-{
-    return seconds > 0 && seconds <= SECONDS_MAX ? (uint64_t)(seconds * 1e6) : 0;
-}
-
 /* ---- a cell ------------------------------------------------------------------------------------
  */
 
-/* Returns how many bytes were written for it, also if they did not stay. */
+/* Returns how many bytes the outputs have as JSON, even if they are too many to be kept. */
 static size_t import_put_outputs(const struct import_task *i, struct buf *out)
 {
     struct json_out json = JSON_OUT(out);
@@ -97,18 +92,6 @@ static size_t import_put_outputs(const struct import_task *i, struct buf *out)
     return written;
 }
 
-static void import_put_metadata(const struct notebook_cell *cell, struct buf *out)
-{
-    struct json_out json = JSON_OUT(out);
-    _json_ json_t *metadata = json_object();
-    if (cell->metadata != NULL)
-        json_object_update(metadata, cell->metadata);
-    if (cell->attachments != NULL)
-        json_object_set(metadata, "attachments", cell->attachments);
-    if (json_object_size(metadata) > 0)
-        json_put_value(&json, metadata);
-}
-
 static int import_refuse_metadata(struct err *e)
 {
     err_set(e, ERR_TOO_LARGE, "there are more metadata than can be saved");
@@ -121,7 +104,14 @@ static int import_put_cell(struct import_task *i, struct err *e)
     _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES);
     _buf_ struct buf metadata = BUF_INIT(STORE_CELL_BYTES);
     size_t written = import_put_outputs(i, &outputs);
-    import_put_metadata(cell, &metadata);
+    struct json_out json = JSON_OUT(&metadata);
+    _json_ json_t *merged = json_object();
+    if (cell->metadata != NULL)
+        json_object_update(merged, cell->metadata);
+    if (cell->attachments != NULL)
+        json_object_set(merged, "attachments", cell->attachments);
+    if (json_object_size(merged) > 0)
+        json_put_value(&json, merged);
     if (metadata.overflowed)
         return import_refuse_metadata(e);
     uint64_t created_ms = documents_time(cell->created_at);
@@ -135,7 +125,9 @@ static int import_put_cell(struct import_task *i, struct err *e)
         .count = import_count_of(cell->execution_count),
         .created_ms = created_ms > 0 ? created_ms : clock_wall_ms(),
         .executed_ms = documents_time(cell->executed_at),
-        .duration_us = import_duration_of(cell->execution_time),
+        .duration_us = cell->execution_time > 0 && cell->execution_time <= SECONDS_MAX
+                           ? (uint64_t)(cell->execution_time * 1e6)
+                           : 0,
         .outputs = outputs.len > 0 ? buf_str(&outputs) : NULL,
         .outputs_len = outputs.len,
         .metadata = metadata.len > 0 ? buf_str(&metadata) : NULL,
@@ -152,28 +144,6 @@ static int import_put_cell(struct import_task *i, struct err *e)
  */
 
 static void import_go_on(struct task *task);
-
-/* A file has the size in which an image is to be shown, which need not be its own. */
-static void import_keep_shown_size(json_t *output, const json_t *size, uint32_t width,
-                                   uint32_t height)
-{
-    char buffer[48];
-    const char *mime = output_image_mime(output, buffer);
-    json_t *w = json_object_get(size, "width"), *h = json_object_get(size, "height");
-    if (mime == NULL || (w == NULL && h == NULL) ||
-        (json_integer_value(w) == width && json_integer_value(h) == height))
-        return;
-    json_t *metadata = json_object_get(output, "metadata");
-    if (metadata == NULL) {
-        metadata = json_object();
-        json_object_set_new(output, "metadata", metadata);
-    }
-    json_t *own = json_object_get(metadata, mime);
-    if (json_is_object(own))
-        json_object_update(own, (json_t *)(uintptr_t)size);
-    else
-        json_object_set(metadata, mime, (json_t *)(uintptr_t)size);
-}
 
 static void import_describe(json_t *output, const char *data, size_t len)
 {
@@ -192,19 +162,23 @@ static void import_describe(json_t *output, const char *data, size_t len)
     json_object_set_new(output, "format", json_string(image_format_name(format)));
     json_object_set_new(output, "width", json_integer(width));
     json_object_set_new(output, "height", json_integer(height));
-    import_keep_shown_size(output, size, width, height);
-}
-
-/* What is no base64 is nobody's image and stays as it is, unless that cost its cell all outputs. */
-static void import_replace_large(struct import_task *i, const struct err *e)
-{
-    size_t len = 0;
-    output_text(i->shown, output_type(i->shown) == OUTPUT_SVG ? "svg" : "data", &len);
-    if (len <= UNKEPT_BYTES_MAX)
+    /* A file has the size in which an image is to be shown, which need not be its own. */
+    char buffer[48];
+    const char *mime = output_image_mime(output, buffer);
+    json_t *w = json_object_get(size, "width"), *h = json_object_get(size, "height");
+    if (mime == NULL || (w == NULL && h == NULL) ||
+        (json_integer_value(w) == width && json_integer_value(h) == height))
         return;
-    json_decref(i->shown);
-    i->shown = json_pack("{ss so}", "type", "text", "text",
-                         json_sprintf("[an image is left out: %s]", e->message));
+    json_t *metadata = json_object_get(output, "metadata");
+    if (metadata == NULL) {
+        metadata = json_object();
+        json_object_set_new(output, "metadata", metadata);
+    }
+    json_t *own = json_object_get(metadata, mime);
+    if (json_is_object(own))
+        json_object_update(own, size);
+    else
+        json_object_set(metadata, mime, size);
 }
 
 static void import_on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
@@ -225,13 +199,21 @@ static void import_on_kept(void *context, const char *hash, uint64_t bytes, cons
         json_object_set_new(output, "url", json_sprintf(STORE_IMAGE_URL, i->id, cell, n));
         json_object_set_new(output, "hash", json_string(hash));
     } else {
-        import_replace_large(i, e);
+        /* An image that is no base64 stays as it is, unless it is so large that the cell would
+         * lose all its outputs. */
+        size_t len = 0;
+        output_text(i->shown, output_type(i->shown) == OUTPUT_SVG ? "svg" : "data", &len);
+        if (len > UNKEPT_BYTES_MAX) {
+            json_decref(i->shown);
+            i->shown = json_pack("{ss so}", "type", "text", "text",
+                                 json_sprintf("[an image is left out: %s]", e->message));
+        }
     }
     json_array_append_new(i->outputs, take_ptr(i->shown));
     import_go_on(&i->task);
 }
 
-/* True if it is on its way; else it is among the outputs. */
+/* True if the output is an image and on its way to the store; else it is among the outputs. */
 static bool import_take_output(struct import_task *i, const json_t *given)
 {
     json_t *output = json_copy((json_t *)(uintptr_t)given);
@@ -251,20 +233,6 @@ static bool import_take_output(struct import_task *i, const json_t *given)
     i->shown = output;
     struct store_picture picture = {.text = data, .len = len, .is_base64 = type == OUTPUT_IMAGE};
     i->task.asked = store_put_image(engine_store(i->task.engine), &picture, import_on_kept, i);
-    return true;
-}
-
-/* False if an image is on its way. */
-static bool import_take_outputs(struct import_task *i)
-{
-    const struct notebook_cell *cell = &i->doc->cells[i->at];
-    if (i->outputs == NULL)
-        i->outputs = json_array();
-    while (i->output < json_array_size(cell->outputs)) {
-        const json_t *output = json_array_get(cell->outputs, i->output++);
-        if (json_is_object(output) && import_take_output(i, output))
-            return false;
-    }
     return true;
 }
 
@@ -290,8 +258,14 @@ static void import_go_on(struct task *task)
     struct import_task *i = (struct import_task *)task;
     struct err e;
     while (i->at < i->doc->n_cells && i->n_put < CELLS_AT_ONCE && i->bytes_put < BYTES_AT_ONCE) {
-        if (!import_take_outputs(i))
-            return;
+        const struct notebook_cell *cell = &i->doc->cells[i->at];
+        if (i->outputs == NULL)
+            i->outputs = json_array();
+        while (i->output < json_array_size(cell->outputs)) {
+            const json_t *output = json_array_get(cell->outputs, i->output++);
+            if (json_is_object(output) && import_take_output(i, output))
+                return;
+        }
         if (import_put_cell(i, &e) < 0) {
             import_finish(i, &e);
             return;
@@ -302,29 +276,6 @@ static void import_go_on(struct task *task)
         json_decref(take_ptr(i->outputs));
     }
     i->task.asked = store_get_notebook(engine_store(i->task.engine), i->id, import_on_written, i);
-}
-
-static struct document *import_share(const struct document *doc)
-{
-    struct document *copy = notebook_new();
-    for (size_t i = 0; i < doc->n_cells; i++) {
-        const struct notebook_cell *from = &doc->cells[i];
-        struct notebook_cell *to = notebook_add_cell(copy, from->kind);
-        notebook_set_text(&to->id, from->id);
-        notebook_set_source(to, from->source, from->source_len);
-        notebook_set_text(&to->created_at, from->created_at);
-        notebook_set_text(&to->executed_at, from->executed_at);
-        to->state = from->state;
-        to->execution_count = from->execution_count;
-        to->execution_time = from->execution_time;
-        json_decref(to->outputs);
-        json_decref(to->metadata);
-        to->outputs = json_incref(from->outputs);
-        to->metadata = json_incref(from->metadata);
-        to->attachments = json_incref(from->attachments);
-    }
-    notebook_settle_ids(copy);
-    return copy;
 }
 
 static int import_put_row(struct import_task *i, const struct document *doc, const char *spec,
@@ -369,7 +320,26 @@ struct task *documents_import(struct documents *documents, const struct document
     ids_uuid(i->id);
     i->fn = fn;
     i->context = context;
-    i->doc = import_share(doc);
+    /* Sources are copied, JSON is shared: the caller may free its document now. */
+    struct document *copy = notebook_new();
+    for (size_t at = 0; at < doc->n_cells; at++) {
+        const struct notebook_cell *from = &doc->cells[at];
+        struct notebook_cell *to = notebook_add_cell(copy, from->kind);
+        notebook_set_text(&to->id, from->id);
+        notebook_set_source(to, from->source, from->source_len);
+        notebook_set_text(&to->created_at, from->created_at);
+        notebook_set_text(&to->executed_at, from->executed_at);
+        to->state = from->state;
+        to->execution_count = from->execution_count;
+        to->execution_time = from->execution_time;
+        json_decref(to->outputs);
+        json_decref(to->metadata);
+        to->outputs = json_incref(from->outputs);
+        to->metadata = json_incref(from->metadata);
+        to->attachments = json_incref(from->attachments);
+    }
+    notebook_settle_ids(copy);
+    i->doc = copy;
     bool is_refused = import_put_row(i, doc, spec, user, &i->refusal) < 0;
     task_later(&i->task, is_refused ? import_on_refused : import_go_on, 0);
     return &i->task;

@@ -1,6 +1,6 @@
 /* Jupyter's format, read: bytes of any origin to a document. Daemon and command line tool. */
 #include "notebook/formats.h"
-#include "notebook/outputs.h"
+#include "notebook/output.h"
 #include "notebook/text.h"
 
 /* ---- what Cella wrote there --------------------------------------------------------------------
@@ -23,34 +23,6 @@ static void drop_if_empty(json_t *parent, const char *name)
         json_object_del(parent, name);
 }
 
-static void take_document_fields(struct document *doc)
-{
-    json_t *own = json_object_get(doc->metadata, "mcp_repl");
-    ipynb_read_take_text(own, "user_id", &doc->user_id);
-    ipynb_read_take_text(own, "session_id", &doc->session_id);
-    ipynb_read_take_text(own, "created_at", &doc->created_at);
-    ipynb_read_take_text(own, "updated_at", &doc->updated_at);
-    drop_if_empty(doc->metadata, "mcp_repl");
-    ipynb_read_take_text(doc->metadata, "title", &doc->title);
-}
-
-static void take_cell_fields(struct notebook_cell *cell)
-{
-    json_t *own = json_object_get(cell->metadata, "mcp_repl");
-    const json_t *time = json_object_get(own, "execution_time");
-    ipynb_read_take_text(own, "created_at", &cell->created_at);
-    ipynb_read_take_text(own, "executed_at", &cell->executed_at);
-    if (cell_find_state(json_string_value(json_object_get(own, "state")), &cell->state))
-        json_object_del(own, "state");
-    if (json_is_number(time) && json_number_value(time) >= 0)
-        cell->execution_time = json_number_value(time);
-    if (json_is_number(time) || json_is_null(time))
-        json_object_del(own, "execution_time");
-    json_object_del(own, "cell_number"); /* its place says it */
-    json_object_del(own, "undone");      /* of a session that is not this one's */
-    drop_if_empty(cell->metadata, "mcp_repl");
-}
-
 /* ---- cells -------------------------------------------------------------------------------------
  */
 
@@ -65,15 +37,6 @@ static int find_kind(const json_t *cell, enum cell_kind *ret, struct err *e)
             return 0;
         }
     return err_set(e, ERR_INVALID, "\"%.64s\" is no type of cell", name);
-}
-
-static int ipynb_read_source(const json_t *from, struct notebook_cell *cell, struct err *e)
-{
-    _json_ json_t *source = text_join(json_object_get(from, "source"));
-    if (source == NULL)
-        return err_set(e, ERR_INVALID, "its \"source\" is neither text nor a list of lines");
-    notebook_set_source(cell, json_string_value(source), json_string_length(source));
-    return 0;
 }
 
 static int read_attachments(const json_t *from, struct notebook_cell *cell, struct err *e)
@@ -102,30 +65,6 @@ static int read_attachments(const json_t *from, struct notebook_cell *cell, stru
     return 0;
 }
 
-/* What a cell of another program went through, as far as its outputs tell. */
-static enum cell_state guess_state(const struct notebook_cell *cell)
-{
-    size_t i;
-    const json_t *output;
-    json_array_foreach(cell->outputs, i, output) {
-        if (output_type(output) == OUTPUT_ERROR)
-            return CELL_ERROR;
-    }
-    return cell->execution_count > 0 || json_array_size(cell->outputs) > 0 ? CELL_COMPLETED
-                                                                           : CELL_IDLE;
-}
-
-static int ipynb_read_code(const json_t *from, struct notebook_cell *cell, struct err *e)
-{
-    const json_t *count = json_object_get(from, "execution_count");
-    if (json_is_integer(count) && json_integer_value(count) > 0)
-        cell->execution_count = json_integer_value(count);
-    if (outputs_read(from, output_from_nbformat, cell, e) < 0)
-        return -1;
-    cell->state = guess_state(cell);
-    return 0;
-}
-
 static int ipynb_read_cell(const json_t *from, struct document *doc, struct err *e)
 {
     enum cell_kind kind = CELL_CODE;
@@ -138,54 +77,51 @@ static int ipynb_read_cell(const json_t *from, struct document *doc, struct err 
         return err_set(e, ERR_INVALID, "its \"metadata\" is no object");
     struct notebook_cell *cell = notebook_add_cell(doc, kind);
     notebook_set_text(&cell->id, json_string_value(json_object_get(from, "id")));
-    if (ipynb_read_source(from, cell, e) < 0)
-        return -1;
+    _json_ json_t *source = text_join(json_object_get(from, "source"));
+    if (source == NULL)
+        return err_set(e, ERR_INVALID, "its \"source\" is neither text nor a list of lines");
+    notebook_set_source(cell, json_string_value(source), json_string_length(source));
     if (metadata != NULL) {
         json_decref(cell->metadata);
         cell->metadata = json_deep_copy(metadata);
     }
-    if (kind == CELL_CODE ? ipynb_read_code(from, cell, e) < 0
-                          : read_attachments(from, cell, e) < 0)
+    if (kind != CELL_CODE && read_attachments(from, cell, e) < 0)
         return -1;
-    take_cell_fields(cell);
-    doc->execution_count = MAX(doc->execution_count, cell->execution_count);
-    return 0;
-}
-
-static int ipynb_read_cells(const json_t *root, struct document *doc, struct err *e)
-{
-    const json_t *cells = json_object_get(root, "cells"), *cell;
-    if (!json_is_array(cells))
-        return err_set(e, ERR_INVALID, "the notebook has no list of cells");
-    if (json_array_size(cells) > NOTEBOOK_CELLS_MAX)
-        return err_set(e, ERR_TOO_LARGE, "the notebook has more than %d cells", NOTEBOOK_CELLS_MAX);
-    size_t i;
-    json_array_foreach(cells, i, cell) {
-        if (ipynb_read_cell(cell, doc, e) < 0)
-            return err_context(e, "cell %zu (counted from 0)", i);
+    if (kind == CELL_CODE) {
+        const json_t *count = json_object_get(from, "execution_count"), *output;
+        if (json_is_integer(count) && json_integer_value(count) > 0)
+            cell->execution_count = json_integer_value(count);
+        if (outputs_read(from, output_from_nbformat, cell, e) < 0)
+            return -1;
+        /* What a cell of another program went through, as far as its outputs tell. */
+        bool has_run = cell->execution_count > 0 || json_array_size(cell->outputs) > 0;
+        cell->state = has_run ? CELL_COMPLETED : CELL_IDLE;
+        size_t i;
+        json_array_foreach(cell->outputs, i, output) {
+            if (output_type(output) == OUTPUT_ERROR)
+                cell->state = CELL_ERROR;
+        }
     }
+    /* What Cella wrote there. */
+    json_t *own = json_object_get(cell->metadata, "mcp_repl");
+    const json_t *time = json_object_get(own, "execution_time");
+    ipynb_read_take_text(own, "created_at", &cell->created_at);
+    ipynb_read_take_text(own, "executed_at", &cell->executed_at);
+    if (cell_find_state(json_string_value(json_object_get(own, "state")), &cell->state))
+        json_object_del(own, "state");
+    if (json_is_number(time) && json_number_value(time) >= 0)
+        cell->execution_time = json_number_value(time);
+    if (json_is_number(time) || json_is_null(time))
+        json_object_del(own, "execution_time");
+    json_object_del(own, "cell_number"); /* said by the cell's place in the list */
+    json_object_del(own, "undone");      /* in a session that is not this one */
+    drop_if_empty(cell->metadata, "mcp_repl");
+    doc->execution_count = MAX(doc->execution_count, cell->execution_count);
     return 0;
 }
 
 /* ---- the notebook ------------------------------------------------------------------------------
  */
-
-static int ipynb_read_check_version(const json_t *root, struct err *e)
-{
-    const json_t *version = json_object_get(root, "nbformat");
-    if (!json_is_integer(version)) {
-        err_set(e, ERR_INVALID, "this is no notebook: it has no \"nbformat\"");
-        return err_advise(e, "A notebook of Jupyter is expected, or a cells.json.");
-    }
-    long long major = json_integer_value(version);
-    if (major == 4)
-        return 0;
-    err_set(e, ERR_INVALID, "this is a notebook of format %lld, and 4 is what can be read", major);
-    if (major > 4)
-        return err_advise(e, "Save it as format 4 with the program that wrote it.");
-    return err_advise(e, "Open and save it in Jupyter, or: jupyter nbconvert --to notebook "
-                         "--nbformat 4 FILE");
-}
 
 static const char *find_language(const json_t *metadata)
 {
@@ -200,8 +136,23 @@ static const char *find_language(const json_t *metadata)
     return NULL;
 }
 
-static int read_metadata(const json_t *root, struct document *doc, struct err *e)
+int notebook_parse_ipynb(json_t *root, struct document **ret, struct err *e)
 {
+    _document_ struct document *doc = notebook_new();
+    const json_t *version = json_object_get(root, "nbformat");
+    long long major = json_integer_value(version);
+    if (!json_is_integer(version)) {
+        err_set(e, ERR_INVALID, "this is no notebook: it has no \"nbformat\"");
+        return err_advise(e, "A notebook of Jupyter is expected, or a cells.json.");
+    }
+    if (major != 4) {
+        err_set(e, ERR_INVALID, "this is a notebook of format %lld, and 4 is what can be read",
+                major);
+        if (major > 4)
+            return err_advise(e, "Save it as format 4 with the program that wrote it.");
+        return err_advise(e, "Open and save it in Jupyter, or: jupyter nbconvert --to notebook "
+                             "--nbformat 4 FILE");
+    }
     const json_t *metadata = json_object_get(root, "metadata");
     if (metadata != NULL && !json_is_object(metadata))
         return err_set(e, ERR_INVALID, "the notebook's \"metadata\" is no object");
@@ -214,16 +165,23 @@ static int read_metadata(const json_t *root, struct document *doc, struct err *e
         const char *runtime = notebook_runtime_of(language);
         notebook_set_text(&doc->runtime, runtime != NULL ? runtime : language);
     }
-    take_document_fields(doc);
-    return 0;
-}
-
-int notebook_parse_ipynb(json_t *root, struct document **ret, struct err *e)
-{
-    _document_ struct document *doc = notebook_new();
-    if (ipynb_read_check_version(root, e) < 0 || read_metadata(root, doc, e) < 0 ||
-        ipynb_read_cells(root, doc, e) < 0)
-        return -1;
+    json_t *own = json_object_get(doc->metadata, "mcp_repl");
+    ipynb_read_take_text(own, "user_id", &doc->user_id);
+    ipynb_read_take_text(own, "session_id", &doc->session_id);
+    ipynb_read_take_text(own, "created_at", &doc->created_at);
+    ipynb_read_take_text(own, "updated_at", &doc->updated_at);
+    drop_if_empty(doc->metadata, "mcp_repl");
+    ipynb_read_take_text(doc->metadata, "title", &doc->title);
+    const json_t *cells = json_object_get(root, "cells"), *cell;
+    if (!json_is_array(cells))
+        return err_set(e, ERR_INVALID, "the notebook has no list of cells");
+    if (json_array_size(cells) > NOTEBOOK_CELLS_MAX)
+        return err_set(e, ERR_TOO_LARGE, "the notebook has more than %d cells", NOTEBOOK_CELLS_MAX);
+    size_t i;
+    json_array_foreach(cells, i, cell) {
+        if (ipynb_read_cell(cell, doc, e) < 0)
+            return err_context(e, "cell %zu (counted from 0)", i);
+    }
     notebook_settle_ids(doc);
     *ret = take_ptr(doc);
     return 0;

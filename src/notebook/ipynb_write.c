@@ -62,57 +62,9 @@ static void drop_unwanted(json_t *object, const struct rule *rules, size_t n)
     }
 }
 
-static void drop_unwanted_of_cell(json_t *metadata, enum cell_kind kind)
-{
-    static const struct rule all[] = {
-        {"name", WANT_TEXT}, {"tags", WANT_TAGS}, {"jupyter", WANT_OBJECT}};
-    static const struct rule code[] = {
-        {"collapsed", WANT_BOOL}, {"scrolled", WANT_SCROLLED}, {"execution", WANT_OBJECT}};
-    static const struct rule raw[] = {{"format", WANT_TEXT}};
-    static const struct rule times[] = {{"iopub.execute_input", WANT_TEXT},
-                                        {"iopub.status.busy", WANT_TEXT},
-                                        {"shell.execute_reply", WANT_TEXT},
-                                        {"shell.execute_reply.started", WANT_TEXT},
-                                        {"iopub.status.idle", WANT_TEXT}};
-    drop_unwanted(metadata, all, ARRAY_LEN(all));
-    if (kind == CELL_CODE) {
-        drop_unwanted(metadata, code, ARRAY_LEN(code));
-        drop_unwanted(json_object_get(metadata, "execution"), times, ARRAY_LEN(times));
-    } else if (kind == CELL_RAW) {
-        drop_unwanted(metadata, raw, ARRAY_LEN(raw));
-    }
-}
-
 static bool has_text(const json_t *object, const char *name)
 {
     return json_is_string(json_object_get(object, name));
-}
-
-static void set_language(const struct document *doc, json_t *metadata)
-{
-    static const struct rule rules[] = {{"codemirror_mode", WANT_MODE},
-                                        {"file_extension", WANT_TEXT},
-                                        {"mimetype", WANT_TEXT},
-                                        {"pygments_lexer", WANT_TEXT}};
-    const struct notebook_language *l = notebook_language(doc);
-    const json_t *kernel = json_object_get(metadata, "kernelspec");
-    json_t *info = json_object_get(metadata, "language_info");
-    if (!has_text(kernel, "name") || !has_text(kernel, "display_name")) {
-        json_object_del(metadata, "kernelspec");
-        if (l->name != NULL)
-            json_object_set_new(metadata, "kernelspec",
-                                json_pack("{s:s, s:s, s:s}", "display_name", l->display_name,
-                                          "language", l->name, "name", l->kernel));
-    }
-    drop_unwanted(info, rules, ARRAY_LEN(rules));
-    if (!has_text(info, "name")) {
-        json_object_del(metadata, "language_info");
-        if (l->name != NULL)
-            json_object_set_new(metadata, "language_info",
-                                json_pack("{s:s, s:s, s:s, s:s}", "file_extension", l->suffix,
-                                          "mimetype", l->mime, "name", l->name, "pygments_lexer",
-                                          l->lexer));
-    }
 }
 
 /* ---- what the reference writes there -----------------------------------------------------------
@@ -136,10 +88,32 @@ static void ipynb_write_set_text(json_t *object, const char *name, const char *t
 static json_t *ipynb_write_make_metadata(const struct document *doc)
 {
     static const struct rule rules[] = {{"authors", WANT_ARRAY}, {"title", WANT_TEXT}};
+    static const struct rule info_rules[] = {{"codemirror_mode", WANT_MODE},
+                                             {"file_extension", WANT_TEXT},
+                                             {"mimetype", WANT_TEXT},
+                                             {"pygments_lexer", WANT_TEXT}};
     json_t *metadata = json_deep_copy(doc->metadata);
     drop_unwanted(metadata, rules, ARRAY_LEN(rules));
     json_object_del(metadata, "orig_nbformat"); /* never written to a file */
-    set_language(doc, metadata);
+    const struct notebook_language *l = notebook_language(doc);
+    const json_t *kernel = json_object_get(metadata, "kernelspec");
+    json_t *info = json_object_get(metadata, "language_info");
+    if (!has_text(kernel, "name") || !has_text(kernel, "display_name")) {
+        json_object_del(metadata, "kernelspec");
+        if (l->name != NULL)
+            json_object_set_new(metadata, "kernelspec",
+                                json_pack("{s:s, s:s, s:s}", "display_name", l->display_name,
+                                          "language", l->name, "name", l->kernel));
+    }
+    drop_unwanted(info, info_rules, ARRAY_LEN(info_rules));
+    if (!has_text(info, "name")) {
+        json_object_del(metadata, "language_info");
+        if (l->name != NULL)
+            json_object_set_new(metadata, "language_info",
+                                json_pack("{s:s, s:s, s:s, s:s}", "file_extension", l->suffix,
+                                          "mimetype", l->mime, "name", l->name, "pygments_lexer",
+                                          l->lexer));
+    }
     if (doc->title != NULL)
         ipynb_write_set_text(metadata, "title", doc->title);
     if (notebook_is_ours(doc)) {
@@ -154,9 +128,25 @@ static json_t *ipynb_write_make_metadata(const struct document *doc)
 
 static json_t *make_cell_metadata(const struct document *doc, size_t number)
 {
+    static const struct rule all[] = {
+        {"name", WANT_TEXT}, {"tags", WANT_TAGS}, {"jupyter", WANT_OBJECT}};
+    static const struct rule code[] = {
+        {"collapsed", WANT_BOOL}, {"scrolled", WANT_SCROLLED}, {"execution", WANT_OBJECT}};
+    static const struct rule raw[] = {{"format", WANT_TEXT}};
+    static const struct rule times[] = {{"iopub.execute_input", WANT_TEXT},
+                                        {"iopub.status.busy", WANT_TEXT},
+                                        {"shell.execute_reply", WANT_TEXT},
+                                        {"shell.execute_reply.started", WANT_TEXT},
+                                        {"iopub.status.idle", WANT_TEXT}};
     const struct notebook_cell *cell = &doc->cells[number];
     json_t *metadata = json_deep_copy(cell->metadata);
-    drop_unwanted_of_cell(metadata, cell->kind);
+    drop_unwanted(metadata, all, ARRAY_LEN(all));
+    if (cell->kind == CELL_CODE) {
+        drop_unwanted(metadata, code, ARRAY_LEN(code));
+        drop_unwanted(json_object_get(metadata, "execution"), times, ARRAY_LEN(times));
+    } else if (cell->kind == CELL_RAW) {
+        drop_unwanted(metadata, raw, ARRAY_LEN(raw));
+    }
     if (notebook_is_ours(doc) && cell->kind == CELL_CODE) {
         json_t *own = own_object(metadata);
         json_object_set_new(own, "cell_number", json_integer((json_int_t)number));
@@ -175,16 +165,6 @@ static json_t *make_cell_metadata(const struct document *doc, size_t number)
 /* ---- cells -------------------------------------------------------------------------------------
  */
 
-static json_t *make_outputs(const struct notebook_cell *cell)
-{
-    json_t *outputs = json_array(), *output;
-    size_t i;
-    json_array_foreach(cell->outputs, i, output) {
-        json_array_append_new(outputs, output_to_nbformat(output, cell->execution_count));
-    }
-    return outputs;
-}
-
 static json_t *make_cell(const struct document *doc, size_t number)
 {
     const struct notebook_cell *cell = &doc->cells[number];
@@ -198,8 +178,14 @@ static json_t *make_cell(const struct document *doc, size_t number)
         json_object_set(made, "attachments", cell->attachments);
     json_object_set_new(made, "id", json_string(cell->id));
     json_object_set_new(made, "metadata", make_cell_metadata(doc, number));
-    if (cell->kind == CELL_CODE)
-        json_object_set_new(made, "outputs", make_outputs(cell));
+    if (cell->kind == CELL_CODE) {
+        json_t *outputs = json_array(), *output;
+        size_t i;
+        json_array_foreach(cell->outputs, i, output) {
+            json_array_append_new(outputs, output_to_nbformat(output, cell->execution_count));
+        }
+        json_object_set_new(made, "outputs", outputs);
+    }
     json_object_set_new(made, "source", text_lines(cell->source, cell->source_len));
     return made;
 }
@@ -207,56 +193,44 @@ static json_t *make_cell(const struct document *doc, size_t number)
 /* ---- JSON as Jupyter lays it out ---------------------------------------------------------------
  * One space for each level, so that version control sees lines. */
 
-static void put_pretty(struct buf *out, const json_t *value, int depth);
-
 static void ipynb_write_put_line(struct buf *out, int depth)
 {
     buf_printf(out, "\n%*s", depth, "");
 }
 
-static void put_array(struct buf *out, const json_t *array, int depth)
-{
-    size_t i;
-    const json_t *value;
-    buf_append_char(out, '[');
-    json_array_foreach(array, i, value) {
-        if (i > 0)
-            buf_append_char(out, ',');
-        ipynb_write_put_line(out, depth + 1);
-        put_pretty(out, value, depth + 1);
-    }
-    if (json_array_size(array) > 0)
-        ipynb_write_put_line(out, depth);
-    buf_append_char(out, ']');
-}
-
-static void put_object(struct buf *out, const json_t *object, int depth)
-{
-    const char *name;
-    json_t *value;
-    bool is_first = true;
-    buf_append_char(out, '{');
-    json_object_foreach((json_t *)(uintptr_t)object, name, value) {
-        if (!is_first)
-            buf_append_char(out, ',');
-        is_first = false;
-        ipynb_write_put_line(out, depth + 1);
-        buf_append_char(out, '"');
-        json_append_escaped(out, name, strlen(name));
-        buf_append_str(out, "\": ");
-        put_pretty(out, value, depth + 1);
-    }
-    if (!is_first)
-        ipynb_write_put_line(out, depth);
-    buf_append_char(out, '}');
-}
-
 static void put_pretty(struct buf *out, const json_t *value, int depth)
 {
     if (json_is_object(value)) {
-        put_object(out, value, depth);
+        const char *name;
+        json_t *member;
+        bool is_first = true;
+        buf_append_char(out, '{');
+        json_object_foreach((json_t *)(uintptr_t)value, name, member) {
+            if (!is_first)
+                buf_append_char(out, ',');
+            is_first = false;
+            ipynb_write_put_line(out, depth + 1);
+            buf_append_char(out, '"');
+            json_append_escaped(out, name, strlen(name));
+            buf_append_str(out, "\": ");
+            put_pretty(out, member, depth + 1);
+        }
+        if (!is_first)
+            ipynb_write_put_line(out, depth);
+        buf_append_char(out, '}');
     } else if (json_is_array(value)) {
-        put_array(out, value, depth);
+        size_t i;
+        const json_t *item;
+        buf_append_char(out, '[');
+        json_array_foreach(value, i, item) {
+            if (i > 0)
+                buf_append_char(out, ',');
+            ipynb_write_put_line(out, depth + 1);
+            put_pretty(out, item, depth + 1);
+        }
+        if (json_array_size(value) > 0)
+            ipynb_write_put_line(out, depth);
+        buf_append_char(out, ']');
     } else if (json_is_real(value)) {
         json_append_real(out, json_real_value(value));
     } else {

@@ -1,6 +1,6 @@
 /* A document as Markdown. Daemon and command line tool. */
 #include "notebook/formats.h"
-#include "notebook/outputs.h"
+#include "notebook/output.h"
 #include "notebook/text.h"
 
 /* ---- blocks ------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ struct mirror {
     struct list due;             /* a node, while it is DUE */
     char id[UUID_SIZE];
     uv_work_t work;
-    struct document *doc; /* NULL: the notebook is gone, and the file is to go */
+    struct document *doc; /* NULL if the notebook is gone: then the file goes */
     int data_dir;
     uint64_t began_ms; /* monotonic; 0: it is not at work */
     bool has_changed;  /* since then */
@@ -61,7 +61,7 @@ static void mirror_work(uv_work_t *request)
 
 static void mirror_begin_next(struct documents *documents);
 
-/* Whoever is told of its end when the documents are freed must not touch these. */
+/* A task that is forgotten ends after the documents were freed: it must not touch them. */
 static void mirror_end(struct task *task)
 {
     struct mirror *mirror = (struct mirror *)task;
@@ -190,22 +190,18 @@ static void mirror_list_files(uv_work_t *request)
 
 static void mirror_list_notebooks(struct comparison *c);
 
-static void mirror_compare(struct comparison *c, const struct store_notebook *row)
-{
-    uint64_t *at_ms = map_remove(&c->files, row->id);
-    bool is_current = at_ms != NULL ? *at_ms == row->updated_ms : row->n_cells == 0;
-    if (!is_current)
-        mirrors_changed(c->documents, row->id);
-    free(at_ms);
-}
-
 static void mirror_on_notebooks(void *context, const struct store_notebook *list, size_t n,
                                 uint64_t count, const struct err *e)
 {
     struct comparison *c = context;
     c->task.asked = NULL;
-    for (size_t i = 0; e == NULL && i < n; i++)
-        mirror_compare(c, &list[i]);
+    for (size_t i = 0; e == NULL && i < n; i++) {
+        uint64_t *file_ms = map_remove(&c->files, list[i].id);
+        bool is_current = file_ms != NULL ? *file_ms == list[i].updated_ms : list[i].n_cells == 0;
+        if (!is_current)
+            mirrors_changed(c->documents, list[i].id);
+        free(file_ms);
+    }
     c->offset += n;
     if (e == NULL && n > 0 && c->offset < count) {
         mirror_list_notebooks(c);
@@ -214,7 +210,7 @@ static void mirror_on_notebooks(void *context, const struct store_notebook *list
     const char *id;
     void *at_ms;
     for (size_t at = 0; e == NULL && map_next(&c->files, &at, &id, &at_ms);)
-        mirrors_changed(c->documents, id); /* it is gone, or was made meanwhile */
+        mirrors_changed(c->documents, id); /* the notebook is gone, or was made meanwhile */
     task_end(&c->task);
 }
 

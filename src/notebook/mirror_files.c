@@ -22,15 +22,6 @@ enum { ESCAPED_MAX = MIRROR_FOLDER_SIZE - 2 - BLOB_HEX_SIZE }; /* leaves room fo
 /* ---- names -------------------------------------------------------------------------------------
  */
 
-/* Only at its beginning may a dot be, or a session's id begin. */
-static bool mirror_is_plain(const char *user, size_t at)
-{
-    unsigned char c = (unsigned char)user[at];
-    if (at == 0 && (c == '.' || ids_is_uuid(user, strlen(user))))
-        return false;
-    return c > ' ' && c != '/' && c != '%' && c != 0x7f;
-}
-
 void mirror_folder_of(const char *user, char out[MIRROR_FOLDER_SIZE])
 {
     size_t n = 0;
@@ -42,17 +33,20 @@ void mirror_folder_of(const char *user, char out[MIRROR_FOLDER_SIZE])
             snprintf(out + n, MIRROR_FOLDER_SIZE - n, "%%-%s", blob_hex(&hash, hex));
             return;
         }
-        if (mirror_is_plain(user, i))
+        unsigned char c = (unsigned char)user[i];
+        /* No folder of a user begins with a dot or is called like a session's workspace. */
+        bool is_refused_start = i == 0 && (c == '.' || ids_is_uuid(user, strlen(user)));
+        if (!is_refused_start && c > ' ' && c != '/' && c != '%' && c != 0x7f)
             out[n++] = user[i];
         else
-            n += (size_t)snprintf(out + n, 4, "%%%02x", (unsigned char)user[i]);
+            n += (size_t)snprintf(out + n, 4, "%%%02x", c);
     }
     out[n] = '\0';
-    if (n == 0) /* nobody else's: a name has something behind the sign */
+    if (n == 0) /* no other user's: a folder's name has digits behind the sign */
         snprintf(out, MIRROR_FOLDER_SIZE, "%%");
 }
 
-/* What lies between the workspaces and may be a user's. */
+/* Whether the name among the workspaces may be a user's folder. */
 static bool mirror_is_folder(const char *name)
 {
     return name[0] != '.' && !ids_is_uuid(name, strlen(name));
@@ -85,7 +79,7 @@ static int mirror_enter_all(int data_dir, const char *user_folder, const char *i
     return dir;
 }
 
-/* NULL: it cannot be read. */
+/* NULL if the directory cannot be read. */
 static DIR *mirror_list_names(int dir, const char *name)
 {
     int fd = mirror_enter(dir, name, false);
@@ -97,18 +91,6 @@ static DIR *mirror_list_names(int dir, const char *name)
 
 /* ---- writing -----------------------------------------------------------------------------------
  */
-
-static int mirror_fill(int fd, const struct buf *text, uint64_t at_ms)
-{
-    struct timespec at = {(time_t)(at_ms / 1000), (long)(at_ms % 1000) * 1000 * 1000};
-    int error = fd_write_all(fd, buf_str(text), text->len);
-    if (error < 0)
-        return error;
-    /* A time must not be there without the bytes, also after a power cut. */
-    if (futimens(fd, (struct timespec[]){at, at}) < 0 || fsync(fd) < 0)
-        return -errno;
-    return 0;
-}
 
 int mirror_write(int data_dir, const char *user, const char *id, const struct buf *text,
                  uint64_t at_ms)
@@ -122,7 +104,11 @@ int mirror_write(int data_dir, const char *user, const char *id, const struct bu
     _fd_ int fd = openat(dir, NEW_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    int error = mirror_fill(fd, text, at_ms);
+    struct timespec at = {(time_t)(at_ms / 1000), (long)(at_ms % 1000) * 1000 * 1000};
+    int error = fd_write_all(fd, buf_str(text), text->len);
+    /* A time must not be there without the bytes, also after a power cut. */
+    if (error == 0 && (futimens(fd, (struct timespec[]){at, at}) < 0 || fsync(fd) < 0))
+        error = -errno;
     if (error == 0 && renameat(dir, NEW_NAME, dir, FILE_NAME) < 0)
         error = -errno;
     if (error < 0)

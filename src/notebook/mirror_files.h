@@ -17,12 +17,12 @@ enum { MIRROR_FOLDER_SIZE = 256 };
  * never have the same. */
 void mirror_folder_of(const char *user, char out[MIRROR_FOLDER_SIZE]);
 
-/* In one step: who reads finds the old file or the new one. `at_ms` is the time of the last change.
+/* In one step: readers find the old file or the new one. `at_ms` is the time of the last change.
  * 0 or -errno. */
 int mirror_write(int data_dir, const char *user, const char *id, const struct buf *text,
                  uint64_t at_ms);
 
-/* The file, whoever's it is, and the folders that are empty without it. */
+/* Removes the notebook's file, of whichever user, and the folders that are empty without it. */
 void mirror_remove(int data_dir, const char *id);
 
 /* All files that there are. */

@@ -24,23 +24,20 @@ struct document *notebook_new(void)
     return doc;
 }
 
-static void free_cell(struct notebook_cell *cell)
-{
-    free(cell->id);
-    free(cell->source);
-    free(cell->created_at);
-    free(cell->executed_at);
-    json_decref(cell->outputs);
-    json_decref(cell->metadata);
-    json_decref(cell->attachments);
-}
-
 void notebook_free(struct document *doc)
 {
     if (doc == NULL)
         return;
-    for (size_t i = 0; i < doc->n_cells; i++)
-        free_cell(&doc->cells[i]);
+    for (size_t i = 0; i < doc->n_cells; i++) {
+        struct notebook_cell *cell = &doc->cells[i];
+        free(cell->id);
+        free(cell->source);
+        free(cell->created_at);
+        free(cell->executed_at);
+        json_decref(cell->outputs);
+        json_decref(cell->metadata);
+        json_decref(cell->attachments);
+    }
     free(doc->cells);
     free(doc->title);
     free(doc->runtime);
@@ -114,18 +111,6 @@ static bool model_is_id(const char *id)
     return id != NULL && cell_is_id(id, strlen(id));
 }
 
-/* A name that nobody has: that of the cell, or "cell", and a number. The number never goes back, so
- * that the names which are tried are at most as many as there are cells, twice. */
-static char *model_make_id(const json_t *taken, const char *id, size_t *number)
-{
-    char name[CELL_ID_SIZE];
-    bool has_name = model_is_id(id);
-    do {
-        snprintf(name, sizeof(name), "%.40s-%zu", has_name ? id : "cell", (*number)++);
-    } while (json_object_get(taken, name) != NULL);
-    return mem_strdup(name);
-}
-
 /* In two passes: a name that is made must not be one that a later cell came with. Names are made
  * from positions, not from chance, so that the same file gives the same document. */
 void notebook_settle_ids(struct document *doc)
@@ -143,7 +128,15 @@ void notebook_settle_ids(struct document *doc)
         if (keeps[i])
             continue;
         number = MAX(number, i);
-        char *made = model_make_id(taken, doc->cells[i].id, &number);
+        /* A free name: that of the cell, or "cell", and a number. The number never goes back, so
+         * that the names which are tried are at most as many as there are cells, twice. */
+        char name[CELL_ID_SIZE];
+        bool has_name = model_is_id(doc->cells[i].id);
+        do {
+            snprintf(name, sizeof(name), "%.40s-%zu", has_name ? doc->cells[i].id : "cell",
+                     number++);
+        } while (json_object_get(taken, name) != NULL);
+        char *made = mem_strdup(name);
         free(doc->cells[i].id);
         doc->cells[i].id = made;
         json_object_set_new(taken, made, json_true());

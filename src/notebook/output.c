@@ -1,7 +1,9 @@
-/* One output between its typed form and nbformat's. Daemon and command line tool. */
+/* Outputs of cells: one output between its typed form and nbformat's, a list of them read, each
+ * written in the form that it has. Daemon and command line tool. */
 #include "notebook/output.h"
 
 #include "notebook/text.h"
+#include "wire/base64.h"
 
 #include <ctype.h>
 
@@ -42,11 +44,6 @@ const char *output_text(const json_t *typed, const char *member, size_t *ret_len
     const json_t *value = json_object_get(typed, member);
     *ret_len = json_string_length(value);
     return json_string_value(value);
-}
-
-static bool output_is_stream(const json_t *typed)
-{
-    return output_type(typed) == OUTPUT_TEXT && json_is_string(json_object_get(typed, "stream"));
 }
 
 const char *output_image_mime(const json_t *typed, char out[48])
@@ -108,33 +105,13 @@ static int join_bundle(const json_t *data, json_t **ret, struct err *e)
     return 0;
 }
 
-static const struct representation *output_choose(const json_t *bundle)
-{
-    for (size_t i = 0; i < ARRAY_LEN(representations); i++)
-        if (json_object_get(bundle, representations[i].mime) != NULL)
-            return &representations[i];
-    return NULL;
-}
-
-static void take_size(json_t *typed, json_t *metadata, const char *mime)
-{
-    static const char *const members[] = {"width", "height"};
-    json_t *own = json_object_get(metadata, mime);
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        json_t *value = json_object_get(own, members[i]);
-        if (!json_is_integer(value) || json_integer_value(value) < 0)
-            continue;
-        json_object_set(typed, members[i], value);
-        json_object_del(own, members[i]);
-    }
-    if (json_is_object(own) && json_object_size(own) == 0)
-        json_object_del(metadata, mime);
-}
-
 /* Moves the representation that says what the output is, and its plain text, out of the bundle. */
 static void take_representation(json_t *typed, json_t *bundle, json_t *metadata)
 {
-    const struct representation *r = output_choose(bundle);
+    const struct representation *r = NULL;
+    for (size_t i = 0; r == NULL && i < ARRAY_LEN(representations); i++)
+        if (json_object_get(bundle, representations[i].mime) != NULL)
+            r = &representations[i];
     enum output_type type = r == NULL ? OUTPUT_TEXT : r->type;
     const char *html = json_string_value(json_object_get(bundle, "text/html"));
     if (html != NULL && json_object_get(bundle, "text/plain") != NULL &&
@@ -145,8 +122,18 @@ static void take_representation(json_t *typed, json_t *bundle, json_t *metadata)
         return;
     json_t *value = json_object_get(bundle, r->mime);
     if (type == OUTPUT_IMAGE) {
+        static const char *const members[] = {"width", "height"};
         json_object_set_new(typed, "format", json_string(strchr(r->mime, '/') + 1));
-        take_size(typed, metadata, r->mime);
+        json_t *own = json_object_get(metadata, r->mime);
+        for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+            json_t *side = json_object_get(own, members[i]);
+            if (!json_is_integer(side) || json_integer_value(side) < 0)
+                continue;
+            json_object_set(typed, members[i], side);
+            json_object_del(own, members[i]);
+        }
+        if (json_is_object(own) && json_object_size(own) == 0)
+            json_object_del(metadata, r->mime);
         json_object_set_new(typed, r->member, text_without_spaces(value));
     } else {
         json_object_set(typed, r->member, value);
@@ -157,17 +144,6 @@ static void take_representation(json_t *typed, json_t *bundle, json_t *metadata)
         json_object_set(typed, "text", plain);
         json_object_del(bundle, "text/plain");
     }
-}
-
-/* The number of the cell, which is not said twice, or another one, or none. */
-static void output_take_count(json_t *typed, const json_t *count, int64_t execution_count)
-{
-    bool has_count = json_is_integer(count) && json_integer_value(count) >= 0;
-    if (has_count ? json_integer_value(count) == execution_count && execution_count > 0
-                  : execution_count == 0)
-        return;
-    json_object_set_new(typed, "execution_count",
-                        has_count ? json_integer(json_integer_value(count)) : json_null());
 }
 
 static int read_display(const json_t *output, bool is_value, int64_t execution_count, json_t *typed,
@@ -196,7 +172,15 @@ static int read_display(const json_t *output, bool is_value, int64_t execution_c
         json_object_del(metadata, "mcp_repl");
     if (is_value) {
         json_object_set_new(typed, "value", json_true());
-        output_take_count(typed, json_object_get(output, "execution_count"), execution_count);
+        /* The cell's own count is not said twice; another one, or none, is. */
+        const json_t *count = json_object_get(output, "execution_count");
+        bool has_count = json_is_integer(count) && json_integer_value(count) >= 0;
+        bool is_own = has_count
+                          ? json_integer_value(count) == execution_count && execution_count > 0
+                          : execution_count == 0;
+        if (!is_own)
+            json_object_set_new(typed, "execution_count",
+                                has_count ? json_integer(json_integer_value(count)) : json_null());
     }
     if (json_object_size(bundle) > 0)
         json_object_set(typed, "mime", bundle);
@@ -385,7 +369,7 @@ static json_t *output_make_error(const json_t *typed)
 
 json_t *output_to_nbformat(const json_t *typed, int64_t execution_count)
 {
-    if (output_is_stream(typed)) {
+    if (output_type(typed) == OUTPUT_TEXT && json_is_string(json_object_get(typed, "stream"))) {
         size_t len;
         const char *text = output_text(typed, "text", &len);
         return json_pack("{s:s, s:O, s:o}", "output_type", "stream", "name",
@@ -436,16 +420,6 @@ void output_describe_error(struct buf *out, const json_t *typed)
     buf_append(out, buf_str(&trace), trace.len);
 }
 
-static void describe_bundle(struct buf *out, const json_t *mime)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)mime, name, value) {
-        buf_printf(out, "[%s]", name);
-        return;
-    }
-}
-
 void output_describe(struct buf *out, const json_t *typed)
 {
     size_t len;
@@ -461,8 +435,107 @@ void output_describe(struct buf *out, const json_t *typed)
         struct json_out json = JSON_OUT(out);
         json_put_value(&json, json_object_get(typed, "json"));
     } else if (output_type(typed) == OUTPUT_TEXT) {
-        describe_bundle(out, json_object_get(typed, "mime"));
+        const char *mime = json_object_iter_key(json_object_iter(json_object_get(typed, "mime")));
+        if (mime != NULL)
+            buf_printf(out, "[%s]", mime);
     } else {
         buf_printf(out, "[%s]", type_names[output_type(typed)]);
+    }
+}
+
+/* ---- what formats do alike ----------------------------------------------------------------------
+ */
+
+int outputs_read(const json_t *from, outputs_read_fn read, struct notebook_cell *cell,
+                 struct err *e)
+{
+    const json_t *outputs = json_object_get(from, "outputs"), *output;
+    if (outputs != NULL && !json_is_array(outputs))
+        return err_set(e, ERR_INVALID, "its \"outputs\" are no list");
+    size_t i;
+    json_array_foreach(outputs, i, output) {
+        json_t *typed = NULL;
+        if (read(output, cell->execution_count, &typed, e) < 0)
+            return err_context(e, "output %zu", i);
+        json_array_append_new(cell->outputs, typed);
+    }
+    return 0;
+}
+
+static void write_image(struct buf *out, const json_t *typed, const struct outputs_writer *w)
+{
+    char buffer[48];
+    size_t len;
+    const char *mime = output_image_mime(typed, buffer), *data = output_text(typed, "data", &len);
+    if (mime == NULL || data == NULL || !w->put_picture(out, typed, mime, data, len))
+        w->put_described(out, typed);
+}
+
+/* As an image, in which no script runs. */
+static void write_svg(struct buf *out, const json_t *typed, const struct outputs_writer *w)
+{
+    size_t len;
+    const char *svg = output_text(typed, "svg", &len);
+    _buf_ struct buf data = BUF_INIT(out->max);
+    base64_encode(&data, svg != NULL ? svg : "", len);
+    if (svg == NULL || !w->put_picture(out, typed, "image/svg+xml", buf_str(&data), data.len))
+        w->put_described(out, typed);
+}
+
+static void outputs_write_json(struct buf *out, const json_t *typed, const struct outputs_writer *w)
+{
+    const json_t *value = json_object_get(typed, "json");
+    _free_ char *text = value != NULL ? json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY) : NULL;
+    if (text != NULL)
+        w->put_json(out, text, strlen(text));
+    else
+        w->put_described(out, typed);
+}
+
+/* Those with nothing but a text, by their type. */
+static void outputs_write_text(struct buf *out, const json_t *typed, const struct outputs_writer *w,
+                               void (*put)(struct buf *out, const char *text, size_t len))
+{
+    size_t len;
+    const char *text = output_text(typed, "text", &len);
+    if (text != NULL)
+        put(out, text, len);
+    else
+        w->put_described(out, typed);
+}
+
+void outputs_write(struct buf *out, const json_t *typed, const struct outputs_writer *w)
+{
+    size_t len;
+    const char *html = output_text(typed, "html", &len);
+    switch (output_type(typed)) {
+    case OUTPUT_TEXT:
+        w->put_plain(out, typed);
+        break;
+    case OUTPUT_ERROR:
+        w->put_error(out, typed);
+        break;
+    case OUTPUT_HTML:
+    case OUTPUT_DATAFRAME:
+        if (len > 0)
+            w->put_html(out, typed, html, len);
+        else
+            w->put_plain(out, typed);
+        break;
+    case OUTPUT_MARKDOWN:
+        outputs_write_text(out, typed, w, w->put_markdown);
+        break;
+    case OUTPUT_LATEX:
+        outputs_write_text(out, typed, w, w->put_latex);
+        break;
+    case OUTPUT_JSON:
+        outputs_write_json(out, typed, w);
+        break;
+    case OUTPUT_IMAGE:
+        write_image(out, typed, w);
+        break;
+    case OUTPUT_SVG:
+        write_svg(out, typed, w);
+        break;
     }
 }

@@ -18,15 +18,6 @@ static bool is_triple(const char *s, size_t len, char quote)
     return len >= 3 && s[0] == quote && s[1] == quote && s[2] == quote;
 }
 
-/* Behind the string of one quote that begins at `i`. */
-static size_t script_skip_string(const char *line, size_t len, size_t i)
-{
-    char quote = line[i++];
-    while (i < len && line[i] != quote)
-        i += line[i] == '\\' ? 2 : 1;
-    return MIN(i, len);
-}
-
 static void scan_line(struct script_place *p, const char *line, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -45,7 +36,8 @@ static void scan_line(struct script_place *p, const char *line, size_t len)
             p->quote = c;
             i += 2;
         } else if (c == '"' || c == '\'') {
-            i = script_skip_string(line, len, i);
+            for (i++; i < len && line[i] != c;)
+                i += line[i] == '\\' ? 2 : 1;
         } else if (c == '(' || c == '[' || c == '{') {
             p->depth++;
         } else if ((c == ')' || c == ']' || c == '}') && p->depth > 0) {
@@ -132,9 +124,16 @@ static bool is_cell_command(const char *source, size_t len)
     return len >= 3 && source[0] == '%' && source[1] == '%' && source[2] != '\n';
 }
 
-static void put_python(struct buf *out, const char *source, size_t len)
+static void script_put_code(struct buf *out, const struct document *doc, const char *source,
+                            size_t len)
 {
     struct script_place place = {0};
+    if (strcmp(doc->runtime, "python") != 0) {
+        buf_append(out, source, len);
+        if (len > 0 && source[len - 1] != '\n')
+            buf_append_char(out, '\n');
+        return;
+    }
     if (is_cell_command(source, len)) {
         text_append_commented(out, "# ", source, len);
         return;
@@ -147,18 +146,6 @@ static void put_python(struct buf *out, const char *source, size_t len)
         source += n;
         len -= n;
     }
-}
-
-static void script_put_code(struct buf *out, const struct document *doc, const char *source,
-                            size_t len)
-{
-    if (strcmp(doc->runtime, "python") == 0) {
-        put_python(out, source, len);
-        return;
-    }
-    buf_append(out, source, len);
-    if (len > 0 && source[len - 1] != '\n')
-        buf_append_char(out, '\n');
 }
 
 void notebook_write_script(const struct document *doc, struct buf *out)

@@ -11,8 +11,8 @@ struct reading {
     struct document *doc;
     const char *comment; /* "#" */
     enum cell_kind kind; /* of the cell whose lines are read */
-    json_t *tags;        /* of it; NULL: none */
-    bool is_marked;      /* it began with a mark, so it counts even if it is empty */
+    json_t *tags;        /* of that cell; NULL if it has none */
+    bool is_marked;      /* the cell began with a mark, so it counts even if it is empty */
 };
 
 /* What follows "# %%" on its line; NULL if the line is no mark. */
@@ -50,19 +50,6 @@ static json_t *read_tags(const char *rest, size_t len)
     return NULL;
 }
 
-static void take_mark(struct reading *r, const char *rest, const char *end)
-{
-    size_t len = (size_t)(end - rest);
-    r->kind = CELL_CODE;
-    if (len > 0 && (memmem(rest, len, "[markdown]", 10) != NULL || memmem(rest, len, "[md]", 4)))
-        r->kind = CELL_MARKDOWN;
-    else if (len > 0 && memmem(rest, len, "[raw]", 5) != NULL)
-        r->kind = CELL_RAW;
-    json_decref(r->tags);
-    r->tags = read_tags(rest, len);
-    r->is_marked = true;
-}
-
 /* Without the empty lines at its end, which stand there for the eye. */
 static void end_cell(struct reading *r, const char *text, size_t len)
 {
@@ -93,7 +80,16 @@ static int script_read_cells(struct reading *r, const char *text, size_t len, st
         const char *rest = find_mark(r, line, line_end);
         if (rest != NULL) {
             end_cell(r, begin, (size_t)(line - begin));
-            take_mark(r, rest, line_end);
+            size_t rest_len = (size_t)(line_end - rest);
+            r->kind = CELL_CODE;
+            if (rest_len > 0 && (memmem(rest, rest_len, "[markdown]", 10) != NULL ||
+                                 memmem(rest, rest_len, "[md]", 4)))
+                r->kind = CELL_MARKDOWN;
+            else if (rest_len > 0 && memmem(rest, rest_len, "[raw]", 5) != NULL)
+                r->kind = CELL_RAW;
+            json_decref(r->tags);
+            r->tags = read_tags(rest, rest_len);
+            r->is_marked = true;
             begin = newline != NULL ? newline + 1 : end;
         }
         if (r->doc->n_cells >= NOTEBOOK_CELLS_MAX)

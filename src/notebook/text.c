@@ -61,37 +61,25 @@ json_t *text_without_spaces(const json_t *text)
 /* ---- HTML --------------------------------------------------------------------------------------
  */
 
-/* What HTML refuses of ASCII: controls but tab and newline. */
-static bool is_refused(unsigned char c)
-{
-    return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
-}
-
-static const char *reference_of(char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    case '\r':
-        return "&#13;";
-    default:
-        return is_refused((unsigned char)c) ? "\xef\xbf\xbd" : NULL;
-    }
-}
-
 void text_append_html(struct buf *out, const char *text, size_t len)
 {
+    /* HTML refuses the controls of ASCII but tab and newline. */
+    static const char refused[] = "\xef\xbf\xbd";
+    static const char *const references[256] = {
+        [0x00 ... 0x08] = refused,
+        [0x0b ... 0x0c] = refused,
+        ['\r'] = "&#13;",
+        [0x0e ... 0x1f] = refused,
+        ['"'] = "&quot;",
+        ['&'] = "&amp;",
+        ['\''] = "&#39;",
+        ['<'] = "&lt;",
+        ['>'] = "&gt;",
+        [0x7f] = refused,
+    };
     size_t start = 0;
     for (size_t i = 0; i < len; i++) {
-        const char *reference = reference_of(text[i]);
+        const char *reference = references[(unsigned char)text[i]];
         if (reference == NULL)
             continue;
         buf_append(out, text + start, i - start);
@@ -125,33 +113,30 @@ static size_t escape_len(const char *text, size_t len)
     return (unsigned char)text[1] < 0x80 && text[1] != '\n' ? 2 : 1;
 }
 
-static void append_settled_line(struct buf *out, const char *line, size_t len)
-{
-    while (len > 0 && line[len - 1] == '\r')
-        len--;
-    const char *last = len > 0 ? memrchr(line, '\r', len) : NULL;
-    if (last != NULL) {
-        len -= (size_t)(last + 1 - line);
-        line = last + 1;
-    }
-    const char *text = line;
-    while (len > 0) {
-        const char *escape = memchr(text, '\x1b', len);
-        size_t n = escape != NULL ? (size_t)(escape - text) : len;
-        buf_append(out, text, n);
-        if (escape != NULL)
-            n += escape_len(escape, len - n);
-        text += n;
-        len -= n;
-    }
-}
-
 void text_append_settled(struct buf *out, const char *text, size_t len)
 {
     while (len > 0) {
         const char *end = memchr(text, '\n', len);
         size_t n = end != NULL ? (size_t)(end - text) : len;
-        append_settled_line(out, text, n);
+        /* What was written over by a carriage return is left out, unless nothing followed. */
+        const char *at = text;
+        size_t left = n;
+        while (left > 0 && at[left - 1] == '\r')
+            left--;
+        const char *last = left > 0 ? memrchr(at, '\r', left) : NULL;
+        if (last != NULL) {
+            left -= (size_t)(last + 1 - at);
+            at = last + 1;
+        }
+        while (left > 0) {
+            const char *escape = memchr(at, '\x1b', left);
+            size_t run = escape != NULL ? (size_t)(escape - at) : left;
+            buf_append(out, at, run);
+            if (escape != NULL)
+                run += escape_len(escape, left - run);
+            at += run;
+            left -= run;
+        }
         if (end != NULL) {
             buf_append_char(out, '\n');
             n++;
@@ -252,16 +237,13 @@ size_t text_longest_run(const char *text, size_t len, char c)
     return longest;
 }
 
-static bool is_base64_digit(unsigned char c)
-{
-    return isalnum(c) || c == '+' || c == '/' || c == '=';
-}
-
 bool text_append_base64(struct buf *out, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
-        if (!is_base64_digit((unsigned char)text[i]) && !isspace((unsigned char)text[i]))
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (!isalnum(c) && !isspace(c) && c != '+' && c != '/' && c != '=')
             return false;
+    }
     for (size_t at = 0; at < len; at++) {
         size_t n = word_len(text + at, len - at);
         buf_append(out, text + at, n);

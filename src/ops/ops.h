@@ -40,6 +40,8 @@ extern const struct op op_api_root;
 extern const struct op op_file_get;
 extern const struct op op_health;
 extern const struct op op_health_detailed;
+extern const struct op op_oauth_resource;
+extern const struct op op_oauth_resource_mcp;
 extern const struct op op_operation_list;
 extern const struct op op_plan_agent_enter;
 extern const struct op op_plan_agent_leave;

@@ -65,6 +65,8 @@ const struct op *const op_table[] = {
     &op_file_get,
     &op_health,
     &op_health_detailed,
+    &op_oauth_resource,
+    &op_oauth_resource_mcp,
     &op_api_index,
     &op_api_openapi,
     &op_api_root,

@@ -63,6 +63,27 @@ struct config_notebook {
     bool has_cells_json;      /* each is also a file that the tools of mcp_repl read */
 };
 
+/* Who makes tokens that are taken beside the key, and what they must say. */
+struct config_issuer {
+    const char *issuer;           /* the claim "iss", exactly */
+    const char *const *audiences; /* one of which "aud" must name; these lists end with NULL */
+    const char *const *keys;      /* files: absolute paths of JWK sets or PEM */
+    const char *const *scopes;    /* all of which a token must have; perhaps none */
+    unsigned algorithms;          /* of enum config_algorithm; never 0 */
+    const char *agent_claim;      /* the claim that names the agent; NULL: none does */
+    const char *agent; /* of tokens without that claim; NULL: such tokens are refused. Never NULL
+                          without `agent_claim` */
+};
+
+enum config_algorithm { CONFIG_EDDSA = 1 << 0, CONFIG_RS256 = 1 << 1 };
+
+struct config_oauth {
+    const char *resource; /* "https://host:port", as clients call this server; NULL: as they did */
+    uint32_t leeway_secs; /* by which clocks may differ */
+    struct config_issuer *issuers;
+    size_t n_issuers; /* 0: no tokens are taken */
+};
+
 #define CONFIG_DEFAULT_AGENT "default" /* of requests that name none */
 
 struct config {
@@ -95,6 +116,7 @@ struct config {
     struct jail_limits limits;  /* of a session that asks for none */
     struct jail_limits ceiling; /* that no session may ask for more than; cpu_seconds has none */
     struct config_notebook notebook;
+    struct config_oauth oauth;
     const char
         *mcp_tools;     /* sets of tools for clients of MCP that name none, with commas between */
     struct arena arena; /* owns all of the above */
@@ -110,6 +132,8 @@ enum {
     CONFIG_STATE_MB_MAX = 1024,
     CONFIG_BUDGET_MAX = 16 * 1024 * 1024,
     CONFIG_AGENT_BYTES = 64, /* of an agent's id and of a plugin's name */
+    CONFIG_ISSUERS_MAX = 16,
+    CONFIG_ISSUER_LIST_MAX = 16, /* audiences, keys or scopes of one */
     CONFIG_CEILING_PIDS = 4096,
     CONFIG_CEILING_DISK_MB = 100 * 1024,
 };

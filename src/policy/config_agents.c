@@ -126,25 +126,6 @@ static const struct reader_field repl_fields[] = {
     {NULL, NULL, 0, 0, 0},
 };
 
-/* ---- names -------------------------------------------------------------------------------------
- */
-
-/* They appear in paths of the API and in messages. */
-static int read_id(struct reader *r, const struct reader_field *f, void *object)
-{
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:@+";
-    if (reader_expect_text(r, f->name, CONFIG_AGENT_BYTES) < 0)
-        return -1;
-    if (strspn(reader_scalar(r), letters) != r->event.data.scalar.length) {
-        reader_fail(r, "%s: \"%.*s\" has characters that a name cannot have", f->name,
-                    reader_shown(r), reader_scalar(r));
-        return err_advise(r->e, "Use letters, digits and _ - . : @ +");
-    }
-    *(const char **)(void *)((char *)object + f->offset) = reader_keep(r);
-    return 0;
-}
-
 /* One more item of a list that may have `max`. `what` is what it is a list of. */
 static int config_agents_check_room(struct reader *r, size_t n, size_t max, const char *what)
 {
@@ -170,7 +151,7 @@ static int read_agent_repl(struct reader *r, const struct reader_field *f, void 
 }
 
 static const struct reader_field agent_fields[] = {
-    {"id", read_id, offsetof(struct config_agent, id), 0, 0},
+    {"id", reader_id, offsetof(struct config_agent, id), 0, 0},
     {"repl", read_agent_repl, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
@@ -221,8 +202,8 @@ static int read_binding_repl(struct reader *r, const struct reader_field *f, voi
 }
 
 static const struct reader_field binding_fields[] = {
-    {"plugin", read_id, offsetof(struct config_binding, plugin), 0, 0},
-    {"agent", read_id, offsetof(struct config_binding, agent), 0, 0},
+    {"plugin", reader_id, offsetof(struct config_binding, plugin), 0, 0},
+    {"agent", reader_id, offsetof(struct config_binding, agent), 0, 0},
     {"repl", read_binding_repl, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
@@ -307,6 +288,14 @@ int config_finish_agents(struct reader *r)
         reader_fail_at(r, r->binding_lines[i], "inbound_bindings: there is no agent \"%s\"", agent);
         return err_advise(r->e, "Define it under agents, or leave `agent` out: then the binding is "
                                 "every agent's.");
+    }
+    for (size_t i = 0; i < c->oauth.n_issuers; i++) {
+        const char *agent = c->oauth.issuers[i].agent;
+        if (agent == NULL || config_find_agent(c, agent) != NULL)
+            continue;
+        err_set(r->e, ERR_INVALID, "%s: oauth: there is no agent \"%s\"", r->file, agent);
+        return err_advise(r->e, "Define it under agents, or leave `agent` out: then tokens of the "
+                                "issuer speak for the agent \"" CONFIG_DEFAULT_AGENT "\".");
     }
     return 0;
 }

@@ -8,5 +8,6 @@
 int config_read_ceiling(struct reader *r, const struct reader_field *f, void *object);
 int config_read_agents(struct reader *r, const struct reader_field *f, void *object);
 int config_read_bindings(struct reader *r, const struct reader_field *f, void *object);
-/* When the whole file was read: agents that bindings name exist, and so does the default one. */
+/* When the whole file was read: agents that bindings and issuers name exist, and so does the
+ * default one. */
 int config_finish_agents(struct reader *r);

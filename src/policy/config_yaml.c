@@ -1,5 +1,6 @@
 /* The fields of the configuration, each with what it may hold. As config.c. */
 #include "policy/config_agents.h"
+#include "policy/config_oauth.h"
 #include "policy/profiles.h"
 #include "policy/reader.h"
 
@@ -209,6 +210,7 @@ static const struct reader_field config_fields[] = {
     {"suspended_ttl_secs", reader_u32, offsetof(struct config, suspended_ttl_secs), 0, SECS_MAX},
     {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
     {"notebook", config_yaml_read_notebook, offsetof(struct config, notebook), 0, 0},
+    {"oauth", config_read_oauth, offsetof(struct config, oauth), 0, 0},
     {"mcp_tools", read_mcp_tools, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
@@ -264,6 +266,7 @@ static void set_defaults(struct config *c, const char *file)
                      .max_output_kb = 1024,
                      .max_pictures_mb = 1024,
                      .ttl_days = 30},
+        .oauth = {.leeway_secs = 60},
     };
     if (file != NULL)
         c->file = arena_strdup(&c->arena, file);

@@ -19,16 +19,24 @@ void policy_free(struct policy *p)
         free(plan);
     }
     map_free(&p->agent_plans);
+    oauth_free(p->oauth);
     config_free(&p->reloaded);
     *p = (struct policy){0};
 }
 
 void policy_replace(struct policy *p, struct config *next)
 {
+    policy_take_tokens(p, NULL); /* they point into the configuration that goes */
     config_free(&p->reloaded);
     p->reloaded = *next;
     *next = (struct config){0};
     p->config = &p->reloaded;
+}
+
+void policy_take_tokens(struct policy *p, struct oauth *oauth)
+{
+    oauth_free(p->oauth);
+    p->oauth = oauth;
 }
 
 /* ---- sessions ----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "policy/agents.h"
+#include "policy/oauth.h"
 #include "session/plan.h"
 
 struct engine;
@@ -12,14 +13,17 @@ struct session;
 struct policy {
     const struct config *config; /* in force: the one it began with, or `reloaded` */
     struct config reloaded;
+    struct oauth *oauth;    /* tokens that are taken beside the key; NULL: none are */
     struct map agent_plans; /* struct plan, by the agent's id; those in plan mode */
 };
 
 /* `config` is borrowed. */
 void policy_init(struct policy *p, const struct config *config);
 void policy_free(struct policy *p);
-/* Takes over `next`. What was resolved before stays as it was. */
+/* Takes over `next`. What was resolved before stays as it was; no tokens are taken any more. */
 void policy_replace(struct policy *p, struct config *next);
+/* Takes over what oauth_load made of the configuration in force. */
+void policy_take_tokens(struct policy *p, struct oauth *oauth);
 
 /* The agent that a session belongs to; never NULL. */
 const char *policy_agent_of(const struct session *session);

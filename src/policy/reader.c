@@ -181,6 +181,21 @@ int reader_path(struct reader *r, const struct reader_field *f, void *object)
     return 0;
 }
 
+int reader_id(struct reader *r, const struct reader_field *f, void *object)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:@+";
+    if (reader_expect_text(r, f->name, CONFIG_AGENT_BYTES) < 0)
+        return -1;
+    if (strspn(reader_scalar(r), letters) != r->event.data.scalar.length) {
+        reader_fail(r, "%s: \"%.*s\" has characters that a name cannot have", f->name,
+                    reader_shown(r), reader_scalar(r));
+        return err_advise(r->e, "Use letters, digits and _ - . : @ +");
+    }
+    *(const char **)(void *)((char *)object + f->offset) = reader_keep(r);
+    return 0;
+}
+
 bool reader_is_name(const char *s, size_t len)
 {
     static const char letters[] =

@@ -57,3 +57,5 @@ int reader_bool(struct reader *r, const struct reader_field *f, void *object);
 int reader_u32(struct reader *r, const struct reader_field *f, void *object);
 int reader_u64(struct reader *r, const struct reader_field *f, void *object);
 int reader_path(struct reader *r, const struct reader_field *f, void *object);
+/* A name of an agent or a plugin: it appears in paths of the API and in messages. */
+int reader_id(struct reader *r, const struct reader_field *f, void *object);

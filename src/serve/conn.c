@@ -48,6 +48,7 @@ static void end_call(struct conn *c)
     json_decref(c->call.args);
     c->call.args = NULL;
     arena_free(&c->call.arena);
+    c->caller = (struct guard_caller){0};
 }
 
 static void conn_stream_closed(void *context)
@@ -202,6 +203,12 @@ void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts)
         conn_await(c, WAIT_WRITE);
 }
 
+/* What a client needs that is asked for a key or a token, or for another one. */
+static const char *conn_challenge(const struct conn *c, int status)
+{
+    return c->caller.challenge != NULL ? c->caller.challenge : status == 401 ? "Bearer" : NULL;
+}
+
 void conn_send_as(struct conn *c, int status, const char *type, const struct buf *body,
                   const char *allow)
 {
@@ -213,7 +220,7 @@ void conn_send_as(struct conn *c, int status, const char *type, const struct buf
                                                     .content_type = type,
                                                     .content_length = (int64_t)body->len,
                                                     .is_keep_alive = c->is_keep_alive,
-                                                    .asks_for_key = status == 401,
+                                                    .challenge = conn_challenge(c, status),
                                                     .allow = allow,
                                                     .total = c->call.range_total});
     struct iovec parts[] = {
@@ -237,6 +244,7 @@ void conn_refuse(struct conn *c, int status, const struct err *e, const char *al
     c->is_keep_alive = !must_close && c->http.state == HTTP1_COMPLETE && c->http.is_keep_alive;
     conn_send_error(c, status, e, allow);
     arena_free(&c->call.arena);
+    c->caller = (struct guard_caller){0};
     conn_move(c, CONN_FLUSHING);
 }
 

@@ -33,8 +33,11 @@ static int check_head(struct conn *c, char *ret_allow, struct err *e)
         return -1;
     c->route = route_find(&s->routes, http1_method(&c->http), &c->target, ret_allow);
     bool is_public = c->route != NULL && c->route->op->flags & OP_PUBLIC;
-    if (!is_public && !c->is_local && s->config.key != NULL &&
-        guard_check_key(&c->http, s->config.key, e) < 0)
+    bool is_free = is_public || c->is_local || s->config.key == NULL;
+    if (is_free)
+        guard_take_caller(&c->http, &c->caller);
+    else if (guard_check_caller(&c->http, s->config.key, s->config.policy, &c->call.arena,
+                                &c->caller, e) < 0)
         return -1;
     if (!is_public)
         list_remove(&c->in_unproven);
@@ -150,7 +153,8 @@ static void conn_request_call(struct conn *c, json_t *args)
         .documents = c->server->config.documents,
         .policy = c->server->config.policy,
         .boxes = c->server->config.boxes,
-        .agent = http1_header(&c->http, "cella-agent", NULL),
+        .agent = c->caller.agent,
+        .host = http1_header(&c->http, "host", NULL),
         .known_tags = http1_header(&c->http, "if-none-match", NULL),
         .arena = c->call.arena, /* the target was read into it */
         .args = args,

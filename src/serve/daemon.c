@@ -258,6 +258,10 @@ static int load_config(struct daemon *d, struct err *e)
     if (config_load(d->options->config_file, &d->config, e) < 0)
         return -1;
     policy_init(&d->policy, &d->config);
+    struct oauth *oauth;
+    if (oauth_load(&d->config, &oauth, e) < 0)
+        return -1;
+    policy_take_tokens(&d->policy, oauth);
     size_t n = d->config.n_profiles + OTHER_RUNTIMES;
     d->profiles = mem_alloc(n * sizeof(*d->profiles));
     d->interpreters = mem_alloc(n * sizeof(*d->interpreters));

@@ -1,7 +1,10 @@
-/* Who may ask: the peer's user on the UNIX socket, key and Host on TCP. Daemon; on the loop. */
+/* Who may ask: the peer's user on the UNIX socket, key or token and Host on TCP. Daemon; on the
+ * loop. */
 #include "serve/guard.h"
 
+#include "base/clock.h"
 #include "policy/keys.h"
+#include "policy/policy.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
@@ -65,15 +68,95 @@ int guard_check_browser(const struct http1_parser *request, bool is_loopback, st
     return 0;
 }
 
-int guard_check_key(const struct http1_parser *request, const char *key, struct err *e)
+/* ---- key and tokens ----------------------------------------------------------------------------
+ */
+
+void guard_take_caller(const struct http1_parser *request, struct guard_caller *ret_caller)
 {
-    size_t len;
-    const char *given = http1_header(request, "authorization", &len);
-    if (given != NULL && keys_match(key, given, len))
-        return 0;
-    err_set(e, ERR_UNAUTHORIZED, given == NULL ? "no API key was given" : "the API key is wrong");
+    *ret_caller = (struct guard_caller){.agent = http1_header(request, "cella-agent", NULL)};
+}
+
+static int guard_refuse_key(const char *given, bool takes_tokens, struct err *e)
+{
+    const char *what = takes_tokens ? "API key or token" : "API key";
+    if (given == NULL)
+        err_set(e, ERR_UNAUTHORIZED, "no %s was given", what);
+    else
+        err_set(e, ERR_UNAUTHORIZED, "the %s is wrong", what);
     return err_advise(e,
                       "Send \"Authorization: Bearer KEY\"; the key is in the file \"%s\" of the "
                       "data directory.",
                       KEYS_FILE);
+}
+
+/* What follows "Bearer "; NULL: it is another scheme. */
+static const char *guard_token(const char *given, size_t *len)
+{
+    static const char scheme[] = "bearer ";
+    const size_t scheme_len = sizeof(scheme) - 1;
+    if (given == NULL || *len <= scheme_len || strncasecmp(given, scheme, scheme_len) != 0)
+        return NULL;
+    *len -= scheme_len;
+    return given + scheme_len;
+}
+
+/* RFC 6750, section 3, and RFC 9728, section 5.1. The metadata's own path has the resource's at its
+ * end. */
+static const char *guard_challenge(const struct http1_parser *request, const struct policy *policy,
+                                   const char *error, const char *const *scopes,
+                                   struct arena *arena)
+{
+    _buf_ struct buf words = BUF_INIT(4 * KIB);
+    const char *target = http1_target(request);
+    size_t path_len = strcspn(target, "?");
+    bool is_mcp = path_len == 4 && memcmp(target, "/mcp", 4) == 0;
+    for (size_t i = 0; scopes[i] != NULL; i++)
+        buf_printf(&words, "%s%s", i > 0 ? " " : "", scopes[i]);
+    return arena_printf(
+        arena, "Bearer %s%s%sresource_metadata=\"%s" OAUTH_METADATA_PATH "%s\"%s%s%s",
+        error != NULL ? "error=\"" : "", error != NULL ? error : "", error != NULL ? "\", " : "",
+        oauth_resource(policy->config, http1_header(request, "host", NULL), arena),
+        is_mcp ? "/mcp" : "", words.len > 0 ? ", scope=\"" : "", buf_str(&words),
+        words.len > 0 ? "\"" : "");
+}
+
+/* The header may repeat the agent of the token, not name another. */
+static int guard_settle_agent(struct guard_caller *caller, const struct oauth_caller *by_token,
+                              struct arena *arena, struct err *e)
+{
+    if (caller->agent != NULL && strcmp(caller->agent, by_token->agent) != 0) {
+        err_set(e, ERR_FORBIDDEN, "the token speaks for the agent \"%s\"", by_token->agent);
+        return err_advise(e, "Leave the Cella-Agent header out.");
+    }
+    caller->agent = by_token->agent;
+    caller->principal = arena_printf(arena, "%s %s", by_token->issuer,
+                                     by_token->subject != NULL ? by_token->subject : "");
+    return 0;
+}
+
+int guard_check_caller(const struct http1_parser *request, const char *key,
+                       const struct policy *policy, struct arena *arena,
+                       struct guard_caller *ret_caller, struct err *e)
+{
+    size_t len = 0;
+    const char *given = http1_header(request, "authorization", &len);
+    const struct oauth *oauth = policy != NULL ? policy->oauth : NULL;
+    guard_take_caller(request, ret_caller);
+    if (given != NULL && keys_match(key, given, len))
+        return 0;
+    if (oauth == NULL)
+        return guard_refuse_key(given, false, e);
+    const char *const *scopes = oauth_usual_scopes(oauth);
+    const char *token = guard_token(given, &len), *error = NULL;
+    struct oauth_caller by_token;
+    if (token == NULL) {
+        guard_refuse_key(given, true, e);
+    } else if (oauth_check(oauth, token, len, clock_wall_ms() / 1000, arena, &by_token, &scopes,
+                           e) == 0) {
+        return guard_settle_agent(ret_caller, &by_token, arena, e);
+    } else {
+        error = e->code == ERR_FORBIDDEN ? "insufficient_scope" : "invalid_token";
+    }
+    ret_caller->challenge = guard_challenge(request, policy, error, scopes, arena);
+    return -1;
 }

@@ -1,13 +1,30 @@
 /* Who may ask, decided from a request's head before its body is read. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "wire/http1.h"
+
+struct policy;
 
 /* On a loopback listener Host and Origin must name this machine (DNS rebinding); elsewhere an
  * Origin must be the Host itself. */
 int guard_check_browser(const struct http1_parser *request, bool is_loopback, struct err *e);
-int guard_check_key(const struct http1_parser *request, const char *key, struct err *e);
+
+/* Whom a request speaks for. */
+struct guard_caller {
+    const char *agent;     /* as the header or the token says; NULL: whoever has the key */
+    const char *principal; /* issuer and subject of the token; NULL: it came with the key */
+    const char *challenge; /* what a refusal's WWW-Authenticate says; NULL: nothing of its own */
+};
+
+/* The key, or a token if the configuration has issuers. A token speaks for its own agent only.
+ * `ret_caller` is set in any case. */
+int guard_check_caller(const struct http1_parser *request, const char *key,
+                       const struct policy *policy, struct arena *arena,
+                       struct guard_caller *ret_caller, struct err *e);
+/* Of a request that needs neither. */
+void guard_take_caller(const struct http1_parser *request, struct guard_caller *ret_caller);
 
 /* True for localhost, 127.x.y.z and [::1], with or without a port. */
 bool guard_is_loopback_host(const char *host);

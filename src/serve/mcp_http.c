@@ -231,7 +231,7 @@ static struct mcp_headers http_headers(struct conn *c)
         .name = http_find(c, "mcp-name"),
         .session = http_find(c, "mcp-session-id"),
         .last_event = http_find(c, "last-event-id"),
-        .agent = http_find(c, "cella-agent"),
+        .agent = c->caller.agent,
         .tools = mcp_http_tools(c),
         .find = http_find,
         .context = c,

@@ -82,13 +82,16 @@ static void report_frozen(const struct config *started, const struct config *nex
 
 /* An editor may be just replacing the file: its absence is no order to forget all it said. */
 static int read_again(const char *path, const struct config *now, struct config *ret_next,
-                      struct err *e)
+                      struct oauth **ret_oauth, struct err *e)
 {
     if (config_load(path, ret_next, e) < 0)
         return -1;
-    if (now->file == NULL || ret_next->file != NULL)
+    bool is_there = now->file == NULL || ret_next->file != NULL;
+    if (is_there && oauth_load(ret_next, ret_oauth, e) == 0)
         return 0;
     config_free(ret_next);
+    if (is_there)
+        return -1;
     err_set(e, ERR_NOT_FOUND, "the configuration %s is gone", now->file);
     return err_advise(e, "Put it back, or restart the daemon to go on without.");
 }
@@ -98,7 +101,8 @@ void reload(const char *path, const struct config *started, struct policy *polic
 {
     struct config next;
     struct err e;
-    if (read_again(path, policy->config, &next, &e) < 0) {
+    struct oauth *oauth;
+    if (read_again(path, policy->config, &next, &oauth, &e) < 0) {
         log_error("reload_failed", LOG_TEXT("text", e.message), LOG_TEXT("advice", e.advice));
         return;
     }
@@ -107,6 +111,7 @@ void reload(const char *path, const struct config *started, struct policy *polic
     engine_reconfigure(engine, &config);
     documents_reconfigure(documents, next.notebook.has_cells_json);
     policy_replace(policy, &next);
+    policy_take_tokens(policy, oauth);
     log_info("reloaded", LOG_TEXT("file", policy->config->file ? policy->config->file : ""),
              LOG_NUM("agents", policy->config->n_agents),
              LOG_NUM("bindings", policy->config->n_bindings));

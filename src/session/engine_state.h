@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "session/engine.h"
 #include "session/notebooks.h"
+#include "session/timing.h"
 #include "session/turns.h"
 
 struct head_listener;
@@ -44,7 +45,7 @@ struct engine {
     size_t n_port_links;                 /* connections to ports of sessions */
     size_t n_terminals;                  /* of all sessions */
     struct terminals_starter *terminals; /* NULL before the first of them */
-    uint64_t ran_ms;                     /* monotonic: when the last cell began or ended */
+    struct timing_moment counted;        /* when their number last changed */
     uint64_t awake_until_ns;             /* see engine_awake_until_ns */
     bool has_cores;              /* more than one: an interpreter can run while we stay awake */
     struct loop_timer *lifespan; /* NULL before the first session; see lifespan.h */

@@ -167,7 +167,9 @@ struct exec {
     bool is_streamed, is_lean, wants_script; /* see exec_wait */
     size_t preview;
 
-    uint64_t started_ns; /* monotonic */
+    struct timing_moment came; /* it was accepted */
+    uint64_t started_ns;       /* monotonic */
+    uint64_t others_ns;        /* how long all cells together had run by then */
     struct exec_question
         *question;         /* it waits for a line, and its clock stands; NULL: it does not */
     uint64_t asked_ns;     /* since when */

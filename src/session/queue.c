@@ -23,6 +23,7 @@ static struct exec *queue_new_exec(struct session *session, const struct exec_re
     list_init(&exec->node);
     list_init(&exec->kept);
     exec->session = session;
+    exec->came = timing_now(session->engine);
     exec->id = ++session->n_execs;
     exec->cell = cell_new(exec->id, request->code, request->code_len, session->rings);
     exec->timeout_ms = request->timeout_ms;

@@ -170,7 +170,7 @@ static void settle_restored(struct session *session)
     json_decref(take_ptr(session->declared.told));
     background_on_restored(session);
     if (session->state == SESSION_RESTORING) {
-        session->pace.ended_ns = clock_mono_ns();
+        session->pace.ended = timing_now(session->engine);
         timing_rest(session, false);
         settle_tell_restored(session, restore);
     }
@@ -241,7 +241,7 @@ static void settle_start(struct session *session)
     if (!session->is_set_up && setup_begin(session))
         return; /* it says when it is done */
     session_touch(session);
-    session->pace.ended_ns = clock_mono_ns();
+    session->pace.ended = timing_now(session->engine);
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
     session_move(session, SESSION_IDLE);

@@ -22,6 +22,7 @@ enum {
     HURRIED_REST_MS = 24,       /* then a burst is over that a checkpoint was made within */
     HURRIED_MAX_NS = 500000000, /* from such a checkpoint to the next moment that will do */
     QUIET_MS = 25,
+    CROWD_MAX = 10,               /* so many times longer it takes where many run, at the most */
     AWAKE_FOR_ANSWER_NS = 200000, /* a short cell's */
     AWAKE_FOR_NEXT_NS = 150000,   /* the next cell of a caller that does not think */
 };
@@ -47,15 +48,48 @@ static void timing_arm(struct session *session, enum session_alarm alarm, uint32
     session_set_alarm(session, alarm, wait_ms > 0 ? (uint64_t)wait_ms + (passed_ms > 0) : 0);
 }
 
+static uint64_t timing_worked_ns(const struct engine *engine, uint64_t now_ns)
+{
+    return engine->counted.worked_ns + engine->n_running * (now_ns - engine->counted.ns);
+}
+
+struct timing_moment timing_now(const struct engine *engine)
+{
+    uint64_t now_ns = clock_mono_ns();
+    return (struct timing_moment){.ns = now_ns, .worked_ns = timing_worked_ns(engine, now_ns)};
+}
+
+/* So much of a time would have passed if every cell that ran in it had had a core: where more run
+ * than there are cores they wait for each other, and callers for all of them. If that were taken
+ * for work, or for thinking, there would be a checkpoint after every few cells, which makes all of
+ * them wait longer, and so it would stay. */
+static uint64_t timing_own_ns(const struct engine *engine, uint64_t ns, uint64_t worked_ns)
+{
+    uint64_t on_all_ns = ns * engine->turns.n_cores;
+    if (worked_ns <= on_all_ns)
+        return ns;
+    double own_ns = (double)ns * (double)on_all_ns / (double)worked_ns;
+    return MAX((uint64_t)own_ns, ns / CROWD_MAX);
+}
+
+/* Where many cells run they all last longer, and looking after each of them would make that worse.
+ */
+static uint32_t timing_crowded_ms(const struct engine *engine, uint32_t ms)
+{
+    uint32_t n = (uint32_t)(engine->n_running / engine->turns.n_cores);
+    return ms * MIN(MAX(n, 1U), (uint32_t)CROWD_MAX);
+}
+
 /* Counts the cells that run, and decides how long the loop stays awake. */
 void timing_count(struct engine *engine, int change, uint64_t now_ns)
 {
+    engine->counted =
+        (struct timing_moment){.ns = now_ns, .worked_ns = timing_worked_ns(engine, now_ns)};
     engine->n_running += (size_t)change;
     engine->awake_until_ns = 0;
     if (engine->has_cores && engine->n_running <= 1)
         engine->awake_until_ns =
             now_ns + (engine->n_running == 1 ? AWAKE_FOR_ANSWER_NS : AWAKE_FOR_NEXT_NS);
-    engine->ran_ms = now_ns / 1000000;
     if (engine->n_running == 0)
         turns_on_quiet(engine);
 }
@@ -69,16 +103,20 @@ void timing_wait(struct session *session)
 void timing_begin(struct exec *exec)
 {
     struct session *session = exec->session;
+    const struct timing_moment *ended = &session->pace.ended, *came = &exec->came;
     exec->started_ns = clock_mono_ns();
     session->pace.keeps_soon = false;
-    session->pace.is_burst = exec->started_ns - session->pace.ended_ns < BURST_NS;
+    session->pace.is_burst =
+        came->ns < ended->ns || timing_own_ns(session->engine, came->ns - ended->ns,
+                                              came->worked_ns - ended->worked_ns) < BURST_NS;
     timing_count(session->engine, 1, exec->started_ns);
+    exec->others_ns = session->engine->counted.worked_ns;
     const struct checkpoint *current = session->timeline.current;
     if (session->pace.has_rested)
         session->pace.is_hurried = exec->started_ns - session->pace.rested_ns < HURRIED_NS ||
                                    (current != NULL && !timeline_is_settled(current));
     session->pace.has_rested = false;
-    timing_arm(session, ALARM_POLL, POLL_AFTER_MS);
+    timing_arm(session, ALARM_POLL, timing_crowded_ms(session->engine, POLL_AFTER_MS));
 }
 
 /* ---- between cells --------------------------------------------------------------------------- */
@@ -132,10 +170,13 @@ uint64_t timing_ran_ns(const struct exec *exec)
     struct session *session = exec->session;
     uint64_t ran_ns = (uint64_t)(exec_elapsed_ms(exec) * 1e6);
     uint64_t forked_ns = session->timeline.forked_ns;
-    session->pace.ended_ns = clock_mono_ns();
+    const struct timing_moment *ended = &session->pace.ended;
+    session->pace.ended = timing_now(session->engine);
+    uint64_t own_ns = timing_own_ns(session->engine, ended->ns - exec->started_ns,
+                                    ended->worked_ns - exec->others_ns);
     if (forked_ns > exec->started_ns) /* until then the interpreter was busy with that */
-        ran_ns = MIN(ran_ns, session->pace.ended_ns - forked_ns);
-    return ran_ns;
+        ran_ns = MIN(ran_ns, ended->ns - forked_ns);
+    return MIN(ran_ns, own_ns);
 }
 
 uint64_t timing_end(const struct exec *exec, uint64_t ran_ns)
@@ -311,7 +352,7 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm)
     struct exec *exec = session->running;
     if (alarm == ALARM_POLL) {
         session->pace.is_lasting = session->pace.is_quiet = true;
-        timing_arm(session, ALARM_WATCH, WATCH_AFTER_MS);
+        timing_arm(session, ALARM_WATCH, timing_crowded_ms(session->engine, WATCH_AFTER_MS));
     } else if (alarm == ALARM_WATCH) {
         exec->is_watched = true;
         head_watch(session->head, true);

@@ -10,28 +10,36 @@ struct engine;
 struct exec;
 struct session;
 
+/* A moment, and how long all cells of the daemon together had run by then. */
+struct timing_moment {
+    uint64_t ns; /* monotonic */
+    uint64_t worked_ns;
+};
+
 /* How the cells of a session follow each other. */
 struct pace {
-    unsigned n_interrupts; /* sent that have not reached the interpreter yet */
-    bool has_stray;        /* of these the last cell did not hear one */
-    uint64_t ended_ns;     /* monotonic: when the last cell ended, or the session became ready */
-    bool is_burst;         /* the last cell followed the one before it at once */
-    bool keeps_now;        /* a checkpoint is made before another cell begins */
-    bool keeps_soon;       /* one is made unless another cell begins before its turn */
-    uint64_t rested_ns;    /* monotonic: when the last checkpoint was made at rest */
-    bool has_rested;       /* no cell has begun since */
-    bool is_hurried;       /* the cell after that checkpoint followed at once */
-    bool is_lasting;       /* the loop is to read the pipes of the cell that runs */
-    bool is_quiet;         /* and of those that have ended; both until settle.c has passed it on */
+    unsigned n_interrupts;      /* sent that have not reached the interpreter yet */
+    bool has_stray;             /* of these the last cell did not hear one */
+    struct timing_moment ended; /* of the last cell, or the session became ready */
+    bool is_burst;              /* the last cell followed the one before it at once */
+    bool keeps_now;             /* a checkpoint is made before another cell begins */
+    bool keeps_soon;            /* one is made unless another cell begins before its turn */
+    uint64_t rested_ns;         /* monotonic: when the last checkpoint was made at rest */
+    bool has_rested;            /* no cell has begun since */
+    bool is_hurried;            /* the cell after that checkpoint followed at once */
+    bool is_lasting;            /* the loop is to read the pipes of the cell that runs */
+    bool is_quiet; /* and of those that have ended; both until settle.c has passed it on */
     uint64_t looked_after_ns; /* monotonic: when the warden was last asked to look at the files */
 };
 
+struct timing_moment timing_now(const struct engine *engine);
 void timing_begin(struct exec *exec); /* it runs from now on */
 /* A cell has come that cannot begin yet: a checkpoint that is being made came too early. */
 void timing_wait(struct session *session);
 /* Counts the cells that run, and decides how long the loop stays awake. */
 void timing_count(struct engine *engine, int change, uint64_t now_ns);
-/* The running cell has ended now, after so much time that was its own. */
+/* The running cell has ended now, after so much time that was its own: while it waited for a line,
+ * for the fork before it or for the cells of others it did nothing that could be lost. */
 uint64_t timing_ran_ns(const struct exec *exec);
 /* The running cell has ended: its number as a handle for what it did, if that is to become a
  * checkpoint of its own; else 0, because cells that follow may share one with it. */

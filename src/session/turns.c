@@ -67,7 +67,7 @@ static bool turns_is_behind_cells(const struct engine *engine, enum turns_lane l
                                   uint64_t now_ms)
 {
     return (lane == TURNS_CHECKPOINTS || lane == TURNS_SAVES) && engine->draining == NULL &&
-           (engine->n_running > 0 || now_ms - engine->ran_ms < TURNS_QUIET_MS);
+           (engine->n_running > 0 || now_ms - engine->counted.ns / 1000000 < TURNS_QUIET_MS);
 }
 
 static bool turns_has_place(const struct engine *engine, enum turns_lane lane, uint64_t now_ms)

@@ -8,14 +8,12 @@ struct text_call {
     struct store_call call;
     struct buf text;
     uint64_t max_bytes;
-    struct store_state *state;
 };
 
 static void base64_release(struct store_call *call)
 {
     struct text_call *c = CONTAINER_OF(call, struct text_call, call);
     buf_free(&c->text);
-    store_state_unref(c->state);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
@@ -40,11 +38,11 @@ static int apply_decode(struct store *store, struct store_call *call, struct err
         "{\"rec\":\"blob\",\"kind\":\"namespace\",\"names\":[],\"body\":true}";
     static const char end[] = "{\"rec\":\"end\"}";
     struct blob_put put = {0};
-    c->state = state_new();
-    state_add(c->state, begin, sizeof(begin) - 1);
-    struct store_record *r = state_add(c->state, blob, sizeof(blob) - 1);
+    c->call.state = state_new();
+    state_add(c->call.state, begin, sizeof(begin) - 1);
+    struct store_record *r = state_add(c->call.state, blob, sizeof(blob) - 1);
     r->has_body = true;
-    r->bytes = c->state->bytes = bytes.len;
+    r->bytes = c->call.state->bytes = bytes.len;
     if (bytes.len <= INLINE_MAX) {
         r->data = mem_alloc(bytes.len + 1);
         memcpy(r->data, buf_str(&bytes), bytes.len);
@@ -55,20 +53,13 @@ static int apply_decode(struct store *store, struct store_call *call, struct err
             return err_errno(e, ERR_UNAVAILABLE, rc, "writing the state to the data directory");
     }
     blob_hex(&put.hash, r->hash);
-    state_add(c->state, end, sizeof(end) - 1);
-    state_publish(store, c->state);
+    state_add(c->call.state, end, sizeof(end) - 1);
+    state_publish(store, c->call.state);
     return 0;
 }
 
-static void deliver_decode(struct store_call *call, const struct err *e)
-{
-    struct text_call *c = CONTAINER_OF(call, struct text_call, call);
-    struct store_state *state = e == NULL ? take_ptr(c->state) : NULL;
-    ((store_state_fn)call->fn)(call->context, state, NULL, e);
-}
-
 static const struct call_type decode_type = {
-    .apply = apply_decode, .deliver = deliver_decode, .release = base64_release};
+    .apply = apply_decode, .deliver = call_deliver_state, .release = base64_release};
 
 struct store_call *store_decode(struct store *store, const char *text, size_t len,
                                 uint64_t max_bytes, store_state_fn fn, void *context)
@@ -100,7 +91,7 @@ static const struct store_record *only_body(const struct store_state *state)
 static int apply_encode(struct store *store, struct store_call *call, struct err *e)
 {
     struct text_call *c = CONTAINER_OF(call, struct text_call, call);
-    const struct store_record *r = only_body(c->state);
+    const struct store_record *r = only_body(c->call.state);
     if (r == NULL)
         return err_set(e, ERR_INTERNAL, "the state is not a single namespace");
     c->text = BUF_INIT(base64_encoded_len((size_t)r->bytes));
@@ -135,7 +126,7 @@ struct store_call *store_encode(struct store *store, struct store_state *state, 
                                 void *context)
 {
     struct text_call *c = call_new(store, &encode_type, sizeof(*c), NULL);
-    c->state = store_state_ref(state);
+    c->call.state = store_state_ref(state);
     c->call.fn = (void *)fn;
     c->call.context = context;
     const struct store_record *r = only_body(state);

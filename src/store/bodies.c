@@ -37,7 +37,7 @@ int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t
     int known = bodies_is_known(store, hash, e);
     if (known != 0)
         return known < 0 ? -1 : 0;
-    /* Touched, so that nobody removes it before this is committed. */
+    /* Touched, so that no sweep removes the blob before its row is committed. */
     int rc = blob_touch(store->blobs, hash);
     if (rc == -ENOENT)
         return err_set(e, ERR_INTERNAL, "bytes that were to be saved are not there any more");
@@ -51,27 +51,27 @@ int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t
     return bodies_add_row(store, hash, bytes, NULL, e);
 }
 
-static int keep_record(struct store *store, const struct store_record *r, struct err *e)
-{
-    struct blob_hash hash;
-    if (blob_parse_hex(r->hash, &hash) < 0)
-        return err_set(e, ERR_INTERNAL, "a record of the state has no proper hash");
-    if (r->data == NULL)
-        return bodies_keep_blob(store, &hash, r->bytes, e);
-    sweep_mark(store, &hash);
-    int known = bodies_is_known(store, &hash, e);
-    if (known != 0)
-        return known < 0 ? -1 : 0;
-    return bodies_add_row(store, &hash, r->bytes, r->data, e);
-}
-
 int bodies_keep_state(struct store *store, const struct store_state *state, struct err *e)
 {
-    for (size_t i = 0; i < state->n_records; i++) {
-        if (state->records[i].has_body && keep_record(store, &state->records[i], e) < 0)
-            return -1;
+    int rc = 0;
+    for (size_t i = 0; i < state->n_records && rc == 0; i++) {
+        const struct store_record *r = &state->records[i];
+        struct blob_hash hash;
+        if (!r->has_body)
+            continue;
+        if (blob_parse_hex(r->hash, &hash) < 0)
+            return err_set(e, ERR_INTERNAL, "a record of the state has no proper hash");
+        if (r->data == NULL) {
+            rc = bodies_keep_blob(store, &hash, r->bytes, e);
+            continue;
+        }
+        sweep_mark(store, &hash);
+        int known = bodies_is_known(store, &hash, e);
+        rc = known < 0 ? -1 : 0;
+        if (known == 0)
+            rc = bodies_add_row(store, &hash, r->bytes, r->data, e);
     }
-    return 0;
+    return rc;
 }
 
 /* A manifest's row is made after those of its files, so a manifest that is known needs no look at
@@ -131,31 +131,28 @@ void bodies_drop_damaged(struct store *store, const char *hex)
 
 /* ---- reading and syncing --------------------------------------------------------------------- */
 
-static int bodies_load_one(struct store *store, struct store_record *r, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT data FROM bodies WHERE hash=?1"};
-    struct blob_hash hash;
-    sqlite3_stmt *s;
-    if (blob_parse_hex(r->hash, &hash) < 0)
-        return -1;
-    int got = db_first(&store->db, &sql, &s, e, DB_BYTES(hash.bytes, sizeof(hash.bytes)));
-    /* A row of another length is damage: without data it is looked for among the blobs, not found,
-     * and told as lost. */
-    if (got > 0 && sqlite3_column_type(s, 0) == SQLITE_BLOB &&
-        (uint64_t)sqlite3_column_bytes(s, 0) == r->bytes) {
-        r->data = mem_alloc((size_t)r->bytes + 1);
-        if (r->bytes > 0)
-            memcpy(r->data, sqlite3_column_blob(s, 0), (size_t)r->bytes);
-    }
-    sqlite3_reset(s);
-    return got < 0 ? -1 : 0;
-}
-
 int bodies_load(struct store *store, struct store_state *state, struct err *e)
 {
+    static const struct db_sql sql = {"SELECT data FROM bodies WHERE hash=?1"};
     for (size_t i = 0; i < state->n_records; i++) {
         struct store_record *r = &state->records[i];
-        if (r->has_body && r->bytes <= INLINE_MAX && bodies_load_one(store, r, e) < 0)
+        struct blob_hash hash;
+        sqlite3_stmt *s;
+        if (!r->has_body || r->bytes > INLINE_MAX)
+            continue;
+        if (blob_parse_hex(r->hash, &hash) < 0)
+            return -1;
+        int got = db_first(&store->db, &sql, &s, e, DB_BYTES(hash.bytes, sizeof(hash.bytes)));
+        /* A row of another length is damage: without data it is looked for among the blobs, not
+         * found, and told as lost. */
+        if (got > 0 && sqlite3_column_type(s, 0) == SQLITE_BLOB &&
+            (uint64_t)sqlite3_column_bytes(s, 0) == r->bytes) {
+            r->data = mem_alloc((size_t)r->bytes + 1);
+            if (r->bytes > 0)
+                memcpy(r->data, sqlite3_column_blob(s, 0), (size_t)r->bytes);
+        }
+        sqlite3_reset(s);
+        if (got < 0)
             return -1;
     }
     return 0;
@@ -171,21 +168,15 @@ static bool is_disk_busy(void)
     return dirty == NULL || strtoull(dirty + strlen("\nDirty:"), NULL, 10) > DIRTY_MUCH_KB;
 }
 
-static int sync_blobs(struct store *store)
-{
-    int rc = 0;
-    if (store->n_to_sync == 0)
-        return 0;
-    if (store->n_to_sync >= SYNC_ALL_FROM_BUSY || !is_disk_busy())
-        return blob_sync_all(store->blobs);
-    for (size_t i = 0; i < store->n_to_sync && rc == 0; i++)
-        rc = blob_sync(store->blobs, &store->to_sync[i]);
-    return rc;
-}
-
 int bodies_sync(struct store *store, struct err *e)
 {
-    int rc = sync_blobs(store);
+    int rc = 0;
+    if (store->n_to_sync > 0 && (store->n_to_sync >= SYNC_ALL_FROM_BUSY || !is_disk_busy())) {
+        rc = blob_sync_all(store->blobs);
+    } else {
+        for (size_t i = 0; i < store->n_to_sync && rc == 0; i++)
+            rc = blob_sync(store->blobs, &store->to_sync[i]);
+    }
     store->n_to_sync = 0;
     if (rc < 0) {
         err_errno(e, ERR_UNAVAILABLE, rc, "writing saved bytes to disk");

@@ -24,6 +24,7 @@ void call_free(struct store_call *call)
 {
     if (call->type->release != NULL)
         call->type->release(call);
+    store_state_unref(call->state);
     buf_free(&call->record);
     arena_free(&call->memory);
     free(call);
@@ -36,12 +37,6 @@ static struct store_call *replaceable(const struct store *store, const struct st
     bool is_covered = old != NULL && old->generation == store->generation &&
                       (old->is_partial || !call->is_partial);
     return is_covered ? old : NULL;
-}
-
-static bool store_has_room(const struct store *store, const struct store_call *call)
-{
-    return store->n_queued < STORE_QUEUE_MAX &&
-           (store->queued_bytes + call->bytes <= STORE_QUEUE_BYTES || store->n_queued == 0);
 }
 
 static void enqueue(struct store *store, struct store_call *call)
@@ -82,7 +77,10 @@ static int store_refuse(struct store *store, struct err *e)
 static bool is_welcome(const struct store *store, const struct store_call *call)
 {
     /* A worker may still find damage while the store is closed. */
-    return !store->is_stopping && (store_has_room(store, call) || replaceable(store, call) != NULL);
+    return !store->is_stopping &&
+           ((store->n_queued < STORE_QUEUE_MAX &&
+             (store->queued_bytes + call->bytes <= STORE_QUEUE_BYTES || store->n_queued == 0)) ||
+            replaceable(store, call) != NULL);
 }
 
 int call_queue(struct store_call *call, struct err *e)
@@ -126,6 +124,12 @@ int call_put(struct store_call *call, struct err *e)
 void call_deliver_done(struct store_call *call, const struct err *e)
 {
     ((store_done_fn)call->fn)(call->context, e);
+}
+
+void call_deliver_state(struct store_call *call, const struct err *e)
+{
+    struct store_state *state = e == NULL ? take_ptr(call->state) : NULL;
+    ((store_state_fn)call->fn)(call->context, state, NULL, e);
 }
 
 struct store_call *call_ask(struct store_call *call, void *fn, void *context)

@@ -88,16 +88,6 @@ static bool parse_number(const char *name, uint64_t n_cells, uint64_t *ret_numbe
     return *ret_number < n_cells;
 }
 
-static int explain_missing(const struct notebook_at *book, const char *name, struct err *e)
-{
-    err_set(e, ERR_NOT_FOUND, "the notebook has no cell \"%.64s\"", name);
-    if (book->n_cells == 0)
-        return err_advise(e, "It has no cells.");
-    return err_advise(
-        e, "Name its id, or a number from 0 to %" PRIu64 "; -1 is the last, #3 the third that ran.",
-        book->n_cells - 1);
-}
-
 /* By the number of its last run. */
 static int cell_find_run(struct store *store, uint64_t notebook, const char *digits,
                          struct cell_at *ret, struct err *e)
@@ -128,8 +118,15 @@ int cell_find(struct store *store, const struct notebook_at *book, const char *n
         got = cell_find_run(store, book->key, name + 1, ret, e);
     if (got != 0)
         return got < 0 ? -1 : cell_number(store, book, ret->place, &ret->number, e);
-    if (!parse_number(name, book->n_cells, &ret->number))
-        return explain_missing(book, name, e);
+    if (!parse_number(name, book->n_cells, &ret->number)) {
+        err_set(e, ERR_NOT_FOUND, "the notebook has no cell \"%.64s\"", name);
+        if (book->n_cells == 0)
+            return err_advise(e, "It has no cells.");
+        return err_advise(e,
+                          "Name its id, or a number from 0 to %" PRIu64
+                          "; -1 is the last, #3 the third that ran.",
+                          book->n_cells - 1);
+    }
     if (cell_place(store, book, ret->number, &ret->place, e) < 0)
         return -1;
     sqlite3_stmt *s;
@@ -183,7 +180,7 @@ int cell_insert(struct store *store, const struct notebook_at *book, const struc
     return cell->outputs == NULL ? 0 : cell_set_outputs(store, key, cell, e);
 }
 
-/* Text has no runs: a cell that became text while it ran has nothing of it. */
+/* Text has no runs: a cell that became text while it ran keeps neither state nor outputs. */
 static int set_run(struct store *store, uint64_t key, const struct store_cell *cell, struct err *e)
 {
     static const struct db_sql sql = {
@@ -198,7 +195,7 @@ static int set_run(struct store *store, uint64_t key, const struct store_cell *c
     return is_text ? 0 : cell_set_outputs(store, key, cell, e);
 }
 
-/* What the caller knows of the text counts unless somebody edited it since. */
+/* The caller's text is kept unless the cell was edited since. */
 static int cells_set_text(struct store *store, uint64_t key, const struct store_cell *cell,
                           struct err *e)
 {
@@ -211,54 +208,43 @@ static int cells_set_text(struct store *store, uint64_t key, const struct store_
     return is_newer ? 0 : cell_set_source(store, key, cell, e);
 }
 
-static int cells_put_new(struct store *store, const struct notebook_at *book,
-                         const struct store_cell *cell, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT 1 FROM cells WHERE notebook=?1 AND place=?2"};
-    int64_t place = cell->place;
-    int is_taken = place == 0;
-    if (place != 0) {
-        sqlite3_stmt *s;
-        is_taken = db_first(&store->db, &sql, &s, e, DB_NUMBER(book->key), DB_PLACE(place));
-        sqlite3_reset(s);
-    }
-    if (is_taken < 0)
-        return -1;
-    if (is_taken > 0)
-        place = book->last_place + STORE_PLACE_GAP;
-    return cell_insert(store, book, cell, place, e);
-}
-
-/* A new cell has its id: somebody gave it to this one, or chance did. Nobody loses a cell by it. */
-static int give_other_id(struct store *store, const struct notebook_at *book, uint64_t key,
-                         struct err *e)
-{
-    static const struct db_sql sql = {"UPDATE cells SET id=?2 WHERE key=?1"};
-    char id[CELL_ID_SIZE];
-    if (cell_make_id(store, book->key, id, e) < 0)
-        return -1;
-    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT(id));
-}
-
-/* The row that is there, or a new one. */
+/* Changes the cell's row, or makes one. */
 static int cells_put_row(struct store *store, const struct notebook_at *book,
                          const struct store_cell *cell, struct err *e)
 {
+    static const struct db_sql rename = {"UPDATE cells SET id=?2 WHERE key=?1"},
+                               look = {"SELECT 1 FROM cells WHERE notebook=?1 AND place=?2"};
     struct cell_at at;
     int got = cell_find_id(store, book->key, cell->id, &at, e);
     bool is_new = cell->source != NULL && cell->exec_id > 0;
     if (got < 0)
         return -1;
     if (got == 0 && cell->source == NULL)
-        return 0; /* it was removed while it ran */
+        return 0; /* the cell was removed while it ran */
     if (got > 0 && is_new && at.exec_id != cell->exec_id) {
-        got = give_other_id(store, book, at.key, e);
-        if (got < 0)
+        /* Two cells have one id, by somebody's choice or by chance: the older one gets another, so
+         * that neither is lost. */
+        char id[CELL_ID_SIZE];
+        if (cell_make_id(store, book->key, id, e) < 0 ||
+            db_do(&store->db, &rename, e, DB_NUMBER(at.key), DB_TEXT(id)) < 0)
             return -1;
+        got = 0;
     }
     int64_t more = got == 0;
     if (got == 0) {
-        got = cells_put_new(store, book, cell, e);
+        /* At the end, unless the cell's place is free. */
+        int64_t place = cell->place;
+        int is_taken = place == 0;
+        if (place != 0) {
+            sqlite3_stmt *s;
+            is_taken = db_first(&store->db, &look, &s, e, DB_NUMBER(book->key), DB_PLACE(place));
+            sqlite3_reset(s);
+        }
+        if (is_taken < 0)
+            return -1;
+        if (is_taken > 0)
+            place = book->last_place + STORE_PLACE_GAP;
+        got = cell_insert(store, book, cell, place, e);
     } else {
         got = set_run(store, at.key, cell, e);
         if (got == 0 && cell->source != NULL)
@@ -275,7 +261,7 @@ int cell_apply_put(struct store *store, const char *notebook, const struct store
     _buf_ struct buf kept = BUF_INIT(STORE_CELL_BYTES + KIB);
     if (notebook_find(store, notebook, &book, &missing) < 0) {
         *e = missing;
-        return store->db.is_broken ? -1 : 0; /* it was deleted while the cell ran */
+        return store->db.is_broken ? -1 : 0; /* the notebook was deleted while the cell ran */
     }
     int got = displays_settle(store, &book, notebook, cell, memory, ret_news, &kept, e);
     if (got <= 0)
@@ -321,7 +307,7 @@ static int cells_apply_put(struct store *store, struct store_call *call, struct 
 {
     struct cell_put_call *put = CONTAINER_OF(call, struct cell_put_call, call);
     struct record record;
-    put->news = NULL; /* it may be applied again */
+    put->news = NULL; /* the call may be applied again */
     if (!record_unpack(call->record.data, call->record.len, &record))
         return err_set(e, ERR_INTERNAL, "the cell is damaged in memory");
     return cell_apply_put(store, call->scope, &record.cell, &call->memory, &put->news, e);

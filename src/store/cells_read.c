@@ -157,24 +157,14 @@ static int apply_page(struct store *store, struct store_call *call, struct err *
     return s == NULL ? -1 : read_rows(store, list, s, list->offset, e);
 }
 
-static int count_run(struct store *store, uint64_t notebook, uint64_t *ret_count, struct err *e)
-{
-    static const struct db_sql sql = {"SELECT count(*) FROM cells WHERE notebook=?1 AND exec_id>0"
-                                      " AND state NOT IN ('idle', 'queued', 'running')"};
-    sqlite3_stmt *s;
-    if (db_first(&store->db, &sql, &s, e, DB_NUMBER(notebook)) < 0)
-        return -1;
-    *ret_count = db_number(s, 0);
-    sqlite3_reset(s);
-    return 0;
-}
-
 static int cells_read_apply_list(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT " HEAD ", s.source, NULL, NULL FROM cells AS c LEFT JOIN sources AS s"
         " ON s.cell=c.key WHERE c.notebook=?1 AND c.exec_id>0"
         " AND c.state NOT IN ('idle', 'queued', 'running') ORDER BY c.exec_id LIMIT ?3 OFFSET ?2"};
+    static const struct db_sql count = {"SELECT count(*) FROM cells WHERE notebook=?1 AND exec_id>0"
+                                        " AND state NOT IN ('idle', 'queued', 'running')"};
     struct cell_list_call *list = CONTAINER_OF(call, struct cell_list_call, call);
     struct notebook_at book;
     struct err missing;
@@ -183,10 +173,13 @@ static int cells_read_apply_list(struct store *store, struct store_call *call, s
         *e = missing;
         return store->db.is_broken ? -1 : 0;
     }
-    if (count_run(store, book.key, &list->count, e) < 0)
+    sqlite3_stmt *s;
+    if (db_first(&store->db, &count, &s, e, DB_NUMBER(book.key)) < 0)
         return -1;
-    sqlite3_stmt *s = db_ask(&store->db, &sql, e, DB_NUMBER(book.key), DB_NUMBER(list->offset),
-                             DB_NUMBER(list->limit));
+    list->count = db_number(s, 0);
+    sqlite3_reset(s);
+    s = db_ask(&store->db, &sql, e, DB_NUMBER(book.key), DB_NUMBER(list->offset),
+               DB_NUMBER(list->limit));
     return s == NULL ? -1 : read_rows(store, list, s, 0, e);
 }
 

@@ -21,7 +21,7 @@ struct cell_change_call {
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* The gap before `after` is used up: some cells behind it make room, more if those are as close. So
- * whoever inserts at one point for ever does not move all cells every twenty times. */
+ * inserting at one point again and again does not move all cells every twenty times. */
 static int changes_make_room(struct store *store, const struct notebook_at *book, int64_t before,
                              int64_t after, int64_t *ret_place, struct err *e)
 {
@@ -80,21 +80,6 @@ static int make_place(struct store *store, const struct notebook_at *book, uint6
 
 /* ---- insert ---------------------------------------------------------------------------------- */
 
-static int choose_id(struct store *store, struct cell_change_call *c, struct err *e)
-{
-    struct cell_at at;
-    if (c->to.id == NULL) {
-        char *id = arena_alloc(&c->call.memory, CELL_ID_SIZE);
-        c->to.id = id;
-        return cell_make_id(store, c->book.key, id, e);
-    }
-    int got = cell_find_id(store, c->book.key, c->to.id, &at, e);
-    if (got <= 0)
-        return got;
-    err_set(e, ERR_CONFLICT, "the notebook has a cell \"%.64s\" already", c->to.id);
-    return err_advise(e, "Leave the id out, and it gets one.");
-}
-
 static int changes_insert(struct store *store, struct cell_change_call *c, struct err *e)
 {
     const struct store_change *change = &c->change;
@@ -103,7 +88,22 @@ static int changes_insert(struct store *store, struct cell_change_call *c, struc
         err_set(e, ERR_LIMIT, "the notebook has its %" PRIu64 " cells", change->max_cells);
         return err_advise(e, "Remove some, or raise notebook.max_cells.");
     }
-    if (choose_id(store, c, e) < 0 || make_place(store, &c->book, at.number, &at.place, e) < 0 ||
+    if (c->to.id == NULL) {
+        char *id = arena_alloc(&c->call.memory, CELL_ID_SIZE);
+        c->to.id = id;
+        if (cell_make_id(store, c->book.key, id, e) < 0)
+            return -1;
+    } else {
+        struct cell_at other;
+        int got = cell_find_id(store, c->book.key, c->to.id, &other, e);
+        if (got < 0)
+            return -1;
+        if (got > 0) {
+            err_set(e, ERR_CONFLICT, "the notebook has a cell \"%.64s\" already", c->to.id);
+            return err_advise(e, "Leave the id out, and it gets one.");
+        }
+    }
+    if (make_place(store, &c->book, at.number, &at.place, e) < 0 ||
         cell_insert(store, &c->book, &c->to, at.place, e) < 0)
         return -1;
     if (cell_find_id(store, c->book.key, c->to.id, &at, e) < 0)
@@ -221,7 +221,8 @@ static int changes_move(struct store *store, struct cell_change_call *c, struct 
     uint64_t to = MIN(c->change.at, c->book.n_cells - 1);
     if (to == at.number)
         return 0;
-    /* Downwards, those between move up by one: it goes behind the one that has the number. */
+    /* Downwards, the cells between move up by one: the cell goes behind the one that has its new
+     * number. */
     if (make_place(store, &c->book, to > at.number ? to + 1 : to, &at.place, e) < 0)
         return -1;
     if (db_do(&store->db, &sql, e, DB_NUMBER(at.key), DB_PLACE(at.place)) < 0)
@@ -276,8 +277,8 @@ static int changes_apply(struct store *store, struct store_call *call, struct er
     return notebook_find(store, call->scope, &c->book, e);
 }
 
-/* One that cannot be: it goes through the queue all the same, because nobody is called back from
- * within a call. */
+/* A change that is invalid is queued all the same, because a caller is never called back from
+ * within store_change_cells. */
 static int apply_refusal(struct store *store, struct store_call *call, struct err *e)
 {
     (void)store;
@@ -341,13 +342,7 @@ struct undone_call {
     size_t n_redone;
 };
 
-static int undone_run(struct store *store, const struct db_sql *sql, uint64_t notebook,
-                      uint64_t exec_id, struct err *e)
-{
-    return db_do(&store->db, sql, e, DB_NUMBER(notebook), DB_NUMBER(exec_id));
-}
-
-/* The conditions are those of the index cells_by_run. Of a cell that died nobody expects more. */
+/* The conditions are those of the index cells_by_run. A cell that died stays died. */
 static int undone_apply(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql
@@ -362,10 +357,10 @@ static int undone_apply(struct store *store, struct store_call *call, struct err
         *e = missing;
         return store->db.is_broken ? -1 : 0;
     }
-    if (undone_run(store, &mark, book.key, u->after, e) < 0)
+    if (db_do(&store->db, &mark, e, DB_NUMBER(book.key), DB_NUMBER(u->after)) < 0)
         return -1;
     for (size_t i = 0; i < u->n_redone; i++) {
-        if (undone_run(store, &clear, book.key, u->redone[i], e) < 0)
+        if (db_do(&store->db, &clear, e, DB_NUMBER(book.key), DB_NUMBER(u->redone[i])) < 0)
             return -1;
     }
     return 0;

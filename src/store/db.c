@@ -1,5 +1,5 @@
 /* The SQLite connection: its schema, its statements, what its errors mean in plain words. Daemon;
- * used by whoever holds the database, one thread at a time. */
+ * used by one thread at a time, the one that holds the database. */
 #include "store/db.h"
 
 #include <assert.h>
@@ -103,15 +103,6 @@ static const char *const migrations[DB_VERSION] = {
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-static int explain_damage(const struct db *db, struct err *e)
-{
-    err_set(e, ERR_UNAVAILABLE, "the database %.200s is damaged: %.120s", db->path,
-            sqlite3_errmsg(db->handle));
-    return err_advise(
-        e, "Stop the daemon. `sqlite3 FILE .recover` may bring rows back; to begin anew "
-           "move cella.db, cella.db-wal and blobs aside (saved sessions are gone then).");
-}
-
 static int explain_rights(const struct db *db, struct err *e)
 {
     err_set(e, ERR_UNAVAILABLE, "the database %.200s cannot be written: %.120s", db->path,
@@ -124,24 +115,6 @@ static int explain_full(const struct db *db, struct err *e)
 {
     err_set(e, ERR_UNAVAILABLE, "the disk of %.200s is full", db->path);
     return err_advise(e, "Free some space; what waits is written then by itself.");
-}
-
-/* SQLite calls most failures of the system an I/O error; the system's own number says more. */
-static int explain_system(const struct db *db, struct err *e)
-{
-    switch (sqlite3_system_errno(db->handle)) {
-    case ENOSPC:
-    case EDQUOT:
-        return explain_full(db, e);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return explain_rights(db, e);
-    default:
-        err_set(e, ERR_UNAVAILABLE, "the database %.200s: %.160s", db->path,
-                sqlite3_errmsg(db->handle));
-        return err_advise(e, "Check the disk and the kernel's log; it is tried again.");
-    }
 }
 
 int db_explain(struct db *db, int code, struct err *e)
@@ -158,13 +131,31 @@ int db_explain(struct db *db, int code, struct err *e)
         return explain_rights(db, e);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return explain_damage(db, e);
+        err_set(e, ERR_UNAVAILABLE, "the database %.200s is damaged: %.120s", db->path,
+                sqlite3_errmsg(db->handle));
+        return err_advise(
+            e, "Stop the daemon. `sqlite3 FILE .recover` may bring rows back; to begin anew "
+               "move cella.db, cella.db-wal and blobs aside (saved sessions are gone then).");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         err_set(e, ERR_CONFLICT, "another program has the database %.200s open", db->path);
         return err_advise(e, "Stop the other daemon or sqlite3, or name another --data DIR.");
     default:
-        return explain_system(db, e);
+        /* SQLite calls most failures of the system an I/O error; the system's own number says more.
+         */
+        switch (sqlite3_system_errno(db->handle)) {
+        case ENOSPC:
+        case EDQUOT:
+            return explain_full(db, e);
+        case EACCES:
+        case EPERM:
+        case EROFS:
+            return explain_rights(db, e);
+        default:
+            err_set(e, ERR_UNAVAILABLE, "the database %.200s: %.160s", db->path,
+                    sqlite3_errmsg(db->handle));
+            return err_advise(e, "Check the disk and the kernel's log; it is tried again.");
+        }
     }
 }
 
@@ -281,25 +272,10 @@ const char *db_text(sqlite3_stmt *s, int column)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int read_version(struct db *db, int *ret_version, struct err *e)
-{
-    sqlite3_stmt *s;
-    int rc = sqlite3_prepare_v2(db->handle, "PRAGMA user_version", -1, &s, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(s);
-    if (rc == SQLITE_ROW)
-        *ret_version = sqlite3_column_int(s, 0);
-    else
-        db_explain(db, rc, e);
-    sqlite3_finalize(s);
-    return rc == SQLITE_ROW ? 0 : -1;
-}
-
 /* EXCLUSIVE: a second process is refused, and no shared memory file is needed. It must be set
  * before the first access, and stays because every later one is made by this connection. */
 static int db_set_up(struct db *db, struct err *e)
 {
-    int version = 0;
     sqlite3_busy_timeout(db->handle, BUSY_MS);
     if (sqlite3_db_readonly(db->handle, "main") == 1)
         return db_explain(db, SQLITE_READONLY, e);
@@ -308,8 +284,17 @@ static int db_set_up(struct db *db, struct err *e)
                 "PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-2048;"
                 "PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF;"
                 "PRAGMA journal_size_limit=16777216",
-                e) < 0 ||
-        read_version(db, &version, e) < 0)
+                e) < 0)
+        return -1;
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v2(db->handle, "PRAGMA user_version", -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    int version = rc == SQLITE_ROW ? sqlite3_column_int(s, 0) : 0;
+    if (rc != SQLITE_ROW)
+        db_explain(db, rc, e);
+    sqlite3_finalize(s);
+    if (rc != SQLITE_ROW)
         return -1;
     if (version > DB_VERSION) {
         err_set(e, ERR_UNAVAILABLE,

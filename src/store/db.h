@@ -1,5 +1,6 @@
 /* The SQLite connection: opened, brought to the present schema, and used by one thread at a time
- * (the store's, or who holds store.db_lock). Statements are compiled once, when first used. */
+ * (the store's, or the thread that holds store.db_lock). Statements are compiled once, when first
+ * used. */
 #pragma once
 
 #include "base/buf.h"
@@ -49,11 +50,13 @@ struct db_value {
 struct db_value db_number_value(uint64_t number);
 struct db_value db_text_value(const char *text);
 
-/* A statement with its values, ready to be stepped; NULL and the error if there is none. */
+/* A statement with its values, ready to be stepped; NULL if it cannot be compiled. */
 #define db_ask(db, sql, e, ...) db_ask_with(db, sql, DB_VALUES(__VA_ARGS__), e)
-/* Its first row: 1 and the statement, which the caller resets; 0: there is none; -1. */
+/* The statement's first row: 1 and the statement, which the caller resets; 0 if there is no row;
+ * -1.
+ */
 #define db_first(db, sql, ret_s, e, ...) db_first_with(db, sql, DB_VALUES(__VA_ARGS__), ret_s, e)
-/* Runs a statement whose rows nobody wants. */
+/* Runs a statement and ignores its rows. */
 #define db_do(db, sql, e, ...) db_do_with(db, sql, DB_VALUES(__VA_ARGS__), e)
 sqlite3_stmt *db_ask_with(struct db *db, const struct db_sql *sql, const struct db_value *values,
                           struct err *e);
@@ -70,7 +73,7 @@ int db_run_each(struct db *db, const struct db_sql *steps, size_t n, uint64_t nu
 int db_exec(struct db *db, const char *sql, struct err *e);
 
 uint64_t db_number(sqlite3_stmt *s, int column);
-struct blob_hash db_hash(sqlite3_stmt *s, int column); /* zeros if it is none */
+struct blob_hash db_hash(sqlite3_stmt *s, int column); /* zeros if the column holds no hash */
 const char *db_text(sqlite3_stmt *s, int column);      /* until the next step; NULL for NULL */
 
 /* What the last error of the connection means, in plain words. */

@@ -21,24 +21,21 @@ static bool may_have(const char *outputs, size_t len, const char *name)
     return outputs != NULL && memmem(outputs, len, name, strlen(name)) != NULL;
 }
 
-static int displays_add_row(struct store *store, uint64_t key, struct output_text id, struct err *e)
-{
-    static const struct db_sql sql = {"INSERT OR IGNORE INTO displays(notebook, id, cell)"
-                                      " SELECT notebook, ?2, key FROM cells WHERE key=?1"};
-    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT_N(id.data, id.len));
-}
-
 int displays_keep(struct store *store, uint64_t key, const char *outputs, size_t len, struct err *e)
 {
-    static const struct db_sql sql = {"DELETE FROM displays WHERE cell=?1"};
-    if (db_do(&store->db, &sql, e, DB_NUMBER(key)) < 0)
+    static const struct db_sql drop = {"DELETE FROM displays WHERE cell=?1"},
+                               add = {"INSERT OR IGNORE INTO displays(notebook, id, cell)"
+                                      " SELECT notebook, ?2, key FROM cells WHERE key=?1"};
+    if (db_do(&store->db, &drop, e, DB_NUMBER(key)) < 0)
         return -1;
     if (!may_have(outputs, len, "\"display_id\":"))
         return 0;
     struct output_scan scan = OUTPUT_SCAN(outputs, len);
     struct output_view view;
     while (output_next(&scan, &view)) {
-        if (view.display_id.data != NULL && displays_add_row(store, key, view.display_id, e) < 0)
+        struct output_text id = view.display_id;
+        if (id.data != NULL &&
+            db_do(&store->db, &add, e, DB_NUMBER(key), DB_TEXT_N(id.data, id.len)) < 0)
             return -1;
     }
     return 0;
@@ -54,10 +51,10 @@ struct display_target {
 struct settling {
     struct store *store;
     const struct notebook_at *book;
-    const char *notebook; /* its id */
-    const char *cell;     /* whose put it is */
+    const char *notebook; /* the notebook's id */
+    const char *cell;     /* id of the cell that is put */
     size_t n_read;        /* bytes */
-    struct arena *memory; /* of the news; NULL: nobody wants them */
+    struct arena *memory; /* of the news; NULL if the caller does not want them */
     struct store_shown **news;
 };
 
@@ -73,24 +70,6 @@ static void displays_tell(struct settling *s, const char *cell, const char *outp
     s->news = &shown->next;
 }
 
-/* The output as the other cell will have it, in which a picture has another name. */
-static void write_output(const struct settling *s, const struct display_target *target,
-                         const struct output_view *view, uint64_t n, struct buf *out)
-{
-    struct output_text text = output_unmarked(view);
-    const char *from = text.data;
-    if (view->hash.data != NULL && view->ref.data != NULL && view->url.data > view->ref.data) {
-        buf_append(out, from, (size_t)(view->ref.data - from));
-        buf_printf(out, STORE_IMAGE_REF, s->notebook, target->id, (unsigned long long)n);
-        from = view->ref.data + view->ref.len;
-        buf_append(out, from, (size_t)(view->url.data - from));
-        buf_printf(out, STORE_IMAGE_URL, s->notebook, target->id, (unsigned long long)n);
-        from = view->url.data + view->url.len;
-    }
-    buf_append(out, from, (size_t)(text.data + text.len - from));
-    buf_append_char(out, '}');
-}
-
 static int read_outputs(struct store *store, uint64_t key, struct buf *out, struct err *e)
 {
     static const struct db_sql sql = {"SELECT outputs FROM outputs WHERE cell=?1"};
@@ -102,22 +81,7 @@ static int read_outputs(struct store *store, uint64_t key, struct buf *out, stru
     return got < 0 ? -1 : 0;
 }
 
-static int write_outputs(struct store *store, uint64_t key, const struct buf *outputs,
-                         struct err *e)
-{
-    static const struct db_sql sql = {"UPDATE outputs SET outputs=?2 WHERE cell=?1"};
-    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_TEXT_N(buf_str(outputs), outputs->len));
-}
-
-static void displays_write_note(const struct output_view *view, struct buf *out)
-{
-    buf_clear(out);
-    buf_printf(out, "{\"type\":\"text\",\"text\":\"%s\",\"display_id\":\"", left_out);
-    buf_append(out, view->display_id.data, view->display_id.len);
-    buf_append_str(out, "\"}");
-}
-
-/* One output of the other cell, behind what `outputs` has already of it. */
+/* Appends the new output to `outputs`, which has those of the other cell before it. */
 static int displays_replace(struct settling *s, const struct display_target *target,
                             const struct output_view *old, const struct output_view *view,
                             size_t rest, struct buf *outputs, struct err *e)
@@ -126,9 +90,25 @@ static int displays_replace(struct settling *s, const struct display_target *tar
     _buf_ struct buf output = BUF_INIT(STORE_CELL_BYTES);
     if (view->hash.data != NULL && images_next(s->store, target->key, &n, e) < 0)
         return -1;
-    write_output(s, target, view, n, &output);
-    if (output.overflowed || outputs->len + output.len + rest > OUTPUTS_BYTES_MAX)
-        displays_write_note(view, &output);
+    /* The output as the other cell will have it, in which a picture has another name. */
+    struct output_text unmarked = output_unmarked(view);
+    const char *from = unmarked.data;
+    if (view->hash.data != NULL && view->ref.data != NULL && view->url.data > view->ref.data) {
+        buf_append(&output, from, (size_t)(view->ref.data - from));
+        buf_printf(&output, STORE_IMAGE_REF, s->notebook, target->id, (unsigned long long)n);
+        from = view->ref.data + view->ref.len;
+        buf_append(&output, from, (size_t)(view->url.data - from));
+        buf_printf(&output, STORE_IMAGE_URL, s->notebook, target->id, (unsigned long long)n);
+        from = view->url.data + view->url.len;
+    }
+    buf_append(&output, from, (size_t)(unmarked.data + unmarked.len - from));
+    buf_append_char(&output, '}');
+    if (output.overflowed || outputs->len + output.len + rest > OUTPUTS_BYTES_MAX) {
+        buf_clear(&output);
+        buf_printf(&output, "{\"type\":\"text\",\"text\":\"%s\",\"display_id\":\"", left_out);
+        buf_append(&output, view->display_id.data, view->display_id.len);
+        buf_append_str(&output, "\"}");
+    }
     if (old->hash.data != NULL && images_drop(s->store, target->key, old, e) < 0)
         return -1;
     if (images_add(s->store, target->key, buf_str(&output), output.len, e) < 0)
@@ -138,10 +118,11 @@ static int displays_replace(struct settling *s, const struct display_target *tar
     return 0;
 }
 
-/* 1: the cell shows something under the id. */
+/* 1 if the cell shows something under the id. */
 static int update_one(struct settling *s, const struct display_target *target,
                       const struct output_view *view, struct err *e)
 {
+    static const struct db_sql write = {"UPDATE outputs SET outputs=?2 WHERE cell=?1"};
     _buf_ struct buf old = BUF_INIT(STORE_CELL_BYTES + KIB);
     _buf_ struct buf outputs = BUF_INIT(STORE_CELL_BYTES + KIB);
     bool is_found = false, is_other = false;
@@ -164,18 +145,22 @@ static int update_one(struct settling *s, const struct display_target *target,
             return -1;
     }
     buf_append(&outputs, from, (size_t)(scan.end - from));
-    if (is_other && !outputs.overflowed && write_outputs(s->store, target->key, &outputs, e) < 0)
+    if (is_other && !outputs.overflowed &&
+        db_do(&s->store->db, &write, e, DB_NUMBER(target->key),
+              DB_TEXT_N(buf_str(&outputs), outputs.len)) < 0)
         return -1;
     return is_found;
 }
 
-static int find_targets(const struct settling *s, struct output_text id,
-                        struct display_target targets[TARGETS_MAX], struct err *e)
+/* 1 if other cells show something under the id; from now on they show this output. */
+static int update_others(struct settling *s, const struct output_view *view, struct err *e)
 {
     static const struct db_sql sql = {
         "SELECT d.cell, c.id FROM displays AS d JOIN cells AS c ON c.key=d.cell"
         " WHERE d.notebook=?1 AND d.id=?2 AND c.id<>?3 ORDER BY d.cell DESC LIMIT ?4"};
-    int n = 0, got;
+    struct display_target targets[TARGETS_MAX];
+    struct output_text id = view->display_id;
+    int n = 0, is_found = 0, got;
     sqlite3_stmt *q = db_ask(&s->store->db, &sql, e, DB_NUMBER(s->book->key),
                              DB_TEXT_N(id.data, id.len), DB_TEXT(s->cell), DB_NUMBER(TARGETS_MAX));
     if (q == NULL)
@@ -185,27 +170,16 @@ static int find_targets(const struct settling *s, struct output_text id,
         snprintf(targets[n++].id, sizeof(targets[0].id), "%s", db_text(q, 1));
     }
     sqlite3_reset(q);
-    return got < 0 ? -1 : n;
-}
-
-/* 1: other cells show something under the id, and now this. */
-static int update_others(struct settling *s, const struct output_view *view, struct err *e)
-{
-    struct display_target targets[TARGETS_MAX];
-    int is_found = 0;
-    int n = find_targets(s, view->display_id, targets, e);
-    for (int i = 0; i < n && s->n_read < READ_BYTES_MAX; i++) {
-        int got = update_one(s, &targets[i], view, e);
-        if (got < 0)
-            return -1;
-        is_found |= got;
+    for (int i = 0; i < n && got >= 0 && s->n_read < READ_BYTES_MAX; i++) {
+        got = update_one(s, &targets[i], view, e);
+        is_found |= got > 0;
     }
-    return n < 0 ? -1 : is_found;
+    return got < 0 ? -1 : is_found;
 }
 
 /* ---- all of a put ---------------------------------------------------------------------------- */
 
-/* Somebody was told of it already. */
+/* 1 if the cell has this output already: its readers were told of it. */
 static int displays_is_stored(struct settling *s, const struct output_view *view, struct err *e)
 {
     struct cell_at at;

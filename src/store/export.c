@@ -19,7 +19,6 @@ enum { LOOK_MS = 100, DAMAGED_MAX = 100, RECORD_LENGTHS = 3 * 4 };
 
 struct outgoing {
     struct store_call call;
-    struct store_state *state;
     int fd;
     uint32_t limit_ms;
     uint64_t deadline_ms; /* monotonic */
@@ -33,9 +32,18 @@ struct outgoing {
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static int wait_writable(struct outgoing *ex, struct err *e)
+static int send_all(struct outgoing *ex, const char *data, size_t len, struct err *e)
 {
-    for (;;) {
+    while (len > 0) {
+        ssize_t n = write(ex->fd, data, len);
+        if (n >= 0) {
+            ex->bytes += (uint64_t)n;
+            data += n;
+            len -= (size_t)n;
+            continue;
+        }
+        if (errno != EAGAIN && errno != EINTR)
+            return err_errno(e, ERR_UNAVAILABLE, errno, "giving the interpreter its saved state");
         struct pollfd p = {.fd = ex->fd, .events = POLLOUT};
         uint64_t now = clock_mono_ms();
         if (atomic_load(&ex->call.is_cut))
@@ -44,28 +52,8 @@ static int wait_writable(struct outgoing *ex, struct err *e)
             return err_set(e, ERR_TIMEOUT,
                            "the interpreter did not take its saved state within %u ms",
                            ex->limit_ms);
-        int n = poll(&p, 1, (int)MIN(ex->deadline_ms - now, (uint64_t)LOOK_MS));
-        if (n > 0)
-            return 0;
-        if (n < 0 && errno != EINTR)
+        if (poll(&p, 1, (int)MIN(ex->deadline_ms - now, (uint64_t)LOOK_MS)) < 0 && errno != EINTR)
             return err_errno(e, ERR_UNAVAILABLE, errno, "waiting for the interpreter");
-    }
-}
-
-static int send_all(struct outgoing *ex, const char *data, size_t len, struct err *e)
-{
-    while (len > 0) {
-        ssize_t n = write(ex->fd, data, len);
-        if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return err_errno(e, ERR_UNAVAILABLE, errno, "giving the interpreter its saved state");
-        if (n < 0) {
-            if (wait_writable(ex, e) < 0)
-                return -1;
-            continue;
-        }
-        ex->bytes += (uint64_t)n;
-        data += n;
-        len -= (size_t)n;
     }
     return 0;
 }
@@ -205,8 +193,8 @@ static int put_record(struct outgoing *ex, const struct store_record *r, struct 
 static int write_records(struct outgoing *ex, struct err *e)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < ex->state->n_records; i++)
-        rc = put_record(ex, &ex->state->records[i], e);
+    for (size_t i = 0; rc == 0 && i < ex->call.state->n_records; i++)
+        rc = put_record(ex, &ex->call.state->records[i], e);
     json_put_array_end(&ex->damaged_json);
     ex->is_written = true;
     return rc;
@@ -242,7 +230,6 @@ static void export_release(struct store_call *call)
         channel_close(ex->fd);
     buf_free(&ex->out);
     buf_free(&ex->damaged);
-    store_state_unref(ex->state);
 }
 
 static const struct call_type export_type = {
@@ -261,24 +248,11 @@ static bool is_small(const struct store_state *state)
     return bytes <= SMALL_MAX;
 }
 
-/* Whether all of it is on its way. What the socket did not take is left for a worker. */
-static bool send_at_once(struct outgoing *ex)
-{
-    struct err e;
-    int rc = write_records(ex, &e);
-    assert(rc == 0 && ex->bytes == 0); /* see is_small() */
-    (void)rc;
-    ssize_t n = write(ex->fd, ex->out.data, ex->out.len);
-    ex->bytes = n > 0 ? (uint64_t)n : 0; /* an error is the worker's to meet */
-    buf_consume(&ex->out, (size_t)ex->bytes);
-    return ex->out.len == 0;
-}
-
 struct store_call *store_export(struct store *store, struct store_state *state, int fd,
                                 uint32_t deadline_ms, store_exported_fn fn, void *context)
 {
     struct outgoing *ex = call_new(store, &export_type, sizeof(*ex), NULL);
-    ex->state = store_state_ref(state);
+    ex->call.state = store_state_ref(state);
     ex->fd = fd;
     ex->limit_ms = deadline_ms == 0 ? STREAM_DEADLINE_MS : deadline_ms;
     ex->deadline_ms = clock_mono_ms() + ex->limit_ms;
@@ -289,6 +263,15 @@ struct store_call *store_export(struct store *store, struct store_state *state, 
     ex->damaged = BUF_INIT(DAMAGED_BYTES);
     ex->damaged_json = JSON_OUT(&ex->damaged);
     json_put_array(&ex->damaged_json);
-    bool is_sent = is_small(state) && send_at_once(ex);
-    return is_sent ? call_now(&ex->call) : call_job(&ex->call);
+    if (!is_small(state))
+        return call_job(&ex->call);
+    struct err e;
+    int rc = write_records(ex, &e);
+    assert(rc == 0 && ex->bytes == 0); /* see is_small() */
+    (void)rc;
+    ssize_t n = write(fd, ex->out.data, ex->out.len);
+    ex->bytes = n > 0 ? (uint64_t)n : 0; /* an error is the worker's to meet */
+    buf_consume(&ex->out, (size_t)ex->bytes);
+    /* What the socket did not take is left for a worker. */
+    return ex->out.len == 0 ? call_now(&ex->call) : call_job(&ex->call);
 }

@@ -22,7 +22,7 @@ struct image_list {
 /* ---- from outputs -----------------------------------------------------------------------------
  */
 
-/* False if it names no blob. */
+/* False if the output names no blob. */
 static bool images_read_row(const struct output_view *view, uint64_t ordinal, struct image_row *ret)
 {
     char hex[BLOB_HEX_SIZE] = "";
@@ -46,7 +46,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* How many of them are rows already, from the first on. */
+/* How many pictures of the list have rows already, from the first on. */
 static int count_same(struct store *store, uint64_t key, const struct image_list *list,
                       size_t *ret_same, struct err *e)
 {
@@ -96,22 +96,6 @@ static int images_add_row(struct store *store, uint64_t key, const struct image_
                  DB_NUMBER(row->width), DB_NUMBER(row->height), DB_NUMBER(row->bytes));
 }
 
-/* Those that stay are left alone: a cell that shows one picture after another costs each once. */
-static int set_rows(struct store *store, uint64_t key, struct image_list *list, struct err *e)
-{
-    size_t same;
-    if (list->n > 0)
-        qsort(list->rows, list->n, sizeof(*list->rows), by_number);
-    if (count_same(store, key, list, &same, e) < 0 ||
-        drop_from(store, key, same == 0 ? 0 : list->rows[same - 1].n + 1, e) < 0)
-        return -1;
-    for (size_t i = same; i < list->n; i++) {
-        if (images_add_row(store, key, &list->rows[i], e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 int images_keep(struct store *store, uint64_t key, const char *outputs, size_t len, struct err *e)
 {
     static const char mark[] = "\"hash\"";
@@ -130,7 +114,16 @@ int images_keep(struct store *store, uint64_t key, const char *outputs, size_t l
         }
         list.rows[list.n++] = row;
     }
-    int rc = set_rows(store, key, &list, e);
+    if (list.n > 0)
+        qsort(list.rows, list.n, sizeof(*list.rows), by_number);
+    /* Rows that stay are left alone: a cell that shows one picture after another costs each once.
+     */
+    size_t same = 0;
+    int rc = count_same(store, key, &list, &same, e);
+    if (rc == 0)
+        rc = drop_from(store, key, same == 0 ? 0 : list.rows[same - 1].n + 1, e);
+    for (size_t i = same; i < list.n && rc == 0; i++)
+        rc = images_add_row(store, key, &list.rows[i], e);
     free(list.rows);
     return rc;
 }

@@ -18,7 +18,6 @@ struct incoming {
     int fd;
     struct store_limits limits;
     uint64_t deadline_ms; /* monotonic */
-    struct store_state *state;
 
     size_t inline_bytes; /* of the state's small bodies so far */
     struct buf small;    /* of the present body, until it is too large for that */
@@ -27,8 +26,9 @@ struct incoming {
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static int wait_readable(struct incoming *in, struct err *e)
+static ssize_t ingest_read_some(void *context, void *out, size_t len, struct err *e)
 {
+    struct incoming *in = context;
     for (;;) {
         struct pollfd p = {.fd = in->fd, .events = POLLIN};
         uint64_t now = clock_mono_ms();
@@ -39,20 +39,11 @@ static int wait_readable(struct incoming *in, struct err *e)
                     in->limits.deadline_ms);
             return err_advise(e, "Large or slowly pickled variables are the usual cause.");
         }
-        int n = poll(&p, 1, (int)MIN(in->deadline_ms - now, (uint64_t)LOOK_MS));
-        if (n > 0)
-            return 0;
-        if (n < 0 && errno != EINTR)
+        int ready = poll(&p, 1, (int)MIN(in->deadline_ms - now, (uint64_t)LOOK_MS));
+        if (ready < 0 && errno != EINTR)
             return err_errno(e, ERR_UNAVAILABLE, errno, "waiting for the state");
-    }
-}
-
-static ssize_t ingest_read_some(void *context, void *out, size_t len, struct err *e)
-{
-    struct incoming *in = context;
-    for (;;) {
-        if (wait_readable(in, e) < 0)
-            return -1;
+        if (ready <= 0)
+            continue;
         ssize_t n = channel_recv(in->fd, out, len, NULL);
         if (n >= 0)
             return n;
@@ -75,15 +66,6 @@ static int ingest_explain(int rc, struct err *e)
     return -1;
 }
 
-static int spill(struct incoming *in, struct err *e)
-{
-    int rc = blob_writer_new(in->call.store->blobs, &in->writer);
-    if (rc == 0 && in->small.len > 0)
-        rc = blob_writer_add(in->writer, in->small.data, in->small.len);
-    buf_free(&in->small);
-    return rc < 0 ? ingest_explain(rc, e) : 0;
-}
-
 static int ingest_add_bytes(void *context, const void *data, size_t len, struct err *e)
 {
     struct incoming *in = context;
@@ -92,9 +74,16 @@ static int ingest_add_bytes(void *context, const void *data, size_t len, struct 
         buf_append(&in->small, data, len);
         return 0;
     }
-    if (in->writer == NULL && spill(in, e) < 0)
-        return -1;
-    int rc = blob_writer_add(in->writer, data, len);
+    int rc = 0;
+    if (in->writer == NULL) {
+        /* Too large for the database: what was gathered so far becomes the beginning of a blob. */
+        rc = blob_writer_new(in->call.store->blobs, &in->writer);
+        if (rc == 0 && in->small.len > 0)
+            rc = blob_writer_add(in->writer, in->small.data, in->small.len);
+        buf_free(&in->small);
+    }
+    if (rc == 0)
+        rc = blob_writer_add(in->writer, data, len);
     return rc < 0 ? ingest_explain(rc, e) : 0;
 }
 
@@ -124,10 +113,10 @@ static int end_body(void *context, struct store_record *record, struct err *e)
 static int take_stream(struct incoming *in, const struct stream_source *source, struct err *e)
 {
     struct stream_sink sink = {.add = ingest_add_bytes, .end = end_body, .context = in};
-    in->state = state_new();
+    in->call.state = state_new();
     in->inline_bytes = 0;
     in->small = BUF_INIT(INLINE_MAX);
-    int rc = stream_read(source, &sink, &in->limits, in->state, e);
+    int rc = stream_read(source, &sink, &in->limits, in->call.state, e);
     blob_writer_free(take_ptr(in->writer));
     buf_free(&in->small);
     return rc;
@@ -137,18 +126,11 @@ static int ingest_apply(struct store *store, struct store_call *call, struct err
 {
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
     struct stream_source source = {.read = ingest_read_some, .context = in};
-    int rc = in->state != NULL ? 0 : take_stream(in, &source, e);
+    int rc = in->call.state != NULL ? 0 : take_stream(in, &source, e);
     if (rc == 0)
-        state_publish(store, in->state);
-    channel_close(take_fd(&in->fd)); /* now: whoever writes must not wait for the loop */
+        state_publish(store, in->call.state);
+    channel_close(take_fd(&in->fd)); /* now: the writer must not wait for the loop */
     return rc;
-}
-
-static void ingest_deliver(struct store_call *call, const struct err *e)
-{
-    struct incoming *in = CONTAINER_OF(call, struct incoming, call);
-    struct store_state *state = e == NULL ? take_ptr(in->state) : NULL;
-    ((store_state_fn)call->fn)(call->context, state, NULL, e);
 }
 
 static void ingest_release(struct store_call *call)
@@ -156,11 +138,10 @@ static void ingest_release(struct store_call *call)
     struct incoming *in = CONTAINER_OF(call, struct incoming, call);
     if (in->fd >= 0)
         channel_close(in->fd);
-    store_state_unref(in->state);
 }
 
 static const struct call_type ingest_type = {
-    .apply = ingest_apply, .deliver = ingest_deliver, .release = ingest_release};
+    .apply = ingest_apply, .deliver = call_deliver_state, .release = ingest_release};
 
 struct arrived {
     char data[SMALL_MAX];
@@ -178,21 +159,6 @@ static ssize_t read_arrived(void *context, void *out, size_t len, struct err *e)
     return (ssize_t)n;
 }
 
-/* Whether it could be read at once. What is only looked at stays where it is: a worker reads it
- * from the beginning, and says what is wrong with it. */
-static bool take_at_once(struct incoming *in)
-{
-    struct err ignored;
-    struct arrived arrived;
-    ssize_t n = recv(in->fd, arrived.data, sizeof(arrived.data), MSG_PEEK | MSG_DONTWAIT);
-    arrived.len = n > 0 ? (size_t)n : 0;
-    struct stream_source source = {.read = read_arrived, .context = &arrived};
-    if (n > 0 && take_stream(in, &source, &ignored) == 0)
-        return true;
-    store_state_unref(take_ptr(in->state));
-    return false;
-}
-
 struct store_call *store_ingest(struct store *store, int fd, const struct store_limits *limits,
                                 store_state_fn fn, void *context)
 {
@@ -206,5 +172,15 @@ struct store_call *store_ingest(struct store *store, int fd, const struct store_
     in->call.fn = (void *)fn;
     in->call.context = context;
     fd_set_nonblocking(fd, true);
-    return take_at_once(in) ? call_now(&in->call) : call_job(&in->call);
+    /* What is only looked at stays where it is: if it is not the whole state, or damaged, a worker
+     * reads it from the beginning, and says what is wrong. */
+    struct err ignored;
+    struct arrived arrived;
+    ssize_t n = recv(fd, arrived.data, sizeof(arrived.data), MSG_PEEK | MSG_DONTWAIT);
+    arrived.len = n > 0 ? (size_t)n : 0;
+    struct stream_source source = {.read = read_arrived, .context = &arrived};
+    if (n > 0 && take_stream(in, &source, &ignored) == 0)
+        return call_now(&in->call);
+    store_state_unref(take_ptr(in->call.state));
+    return call_job(&in->call);
 }

@@ -39,7 +39,7 @@
 
 enum {
     WORKERS_MAX = 8,      /* streams at once; each may take until its deadline */
-    SYNC_WITHIN_MS = 900, /* of what nobody waits for, after its commit */
+    SYNC_WITHIN_MS = 900, /* of calls without a waiting caller, after their commit */
     RETRY_FIRST_MS = 500,
     RETRY_LAST_MS = 30000,
     FAILURES_MAX = 64, /* remembered for the next barrier */
@@ -60,36 +60,39 @@ struct call_type {
     /* On a thread. Of the writer's: inside a transaction; -1 fails this call alone, unless
      * db.is_broken says that the disk is to blame. */
     int (*apply)(struct store *store, struct store_call *call, struct err *e);
-    /* On the loop: calls the caller's function. NULL: nobody waits. `e` is NULL on success. */
+    /* On the loop: calls the caller's function. NULL if no caller waits. `e` is NULL on success. */
     void (*deliver)(struct store_call *call, const struct err *e);
-    void (*release)(struct store_call *call); /* what the call owns besides its memory; or NULL */
+    void (*release)(struct store_call *call); /* frees what else the call owns; may be NULL */
     bool is_write;
-    bool is_read;    /* nothing but rows, also twice: it is answered although the disk refuses */
-    bool needs_disk; /* it is delivered only when everything before it is on disk */
-    bool ends_rows;  /* a row that comes after it must stay there */
-    bool is_told;    /* it is delivered although its caller gave no function */
+    bool is_read; /* reads rows only, and may be applied twice: answered although the disk fails */
+    bool needs_disk; /* delivered only when everything queued before it is on disk */
+    bool ends_rows;  /* a row that is put after this call must not replace one before it */
+    bool is_told;    /* delivered although its caller gave no function */
 };
 
 struct store_call {
     const struct call_type *type;
     struct store *store;
     struct list node;      /* in the queue, the jobs, or what is done */
-    struct arena memory;   /* of its arguments and results */
-    char scope[UUID_SIZE]; /* the session that it belongs to; "": none */
+    struct arena memory;   /* of the call's arguments and results */
+    char scope[UUID_SIZE]; /* the session or notebook that the call is about, or "" */
     size_t bytes;          /* counted against STORE_QUEUE_BYTES */
-    /* Of a row: its name. The newest replaces one that is still queued, unless it is partial and
-     * that one is not, or a call with ends_rows came between. */
+    /* The name of the row that the call puts, or NULL. A newer put replaces a queued one of the
+     * same row, unless the newer is partial and the queued is not, or a call with ends_rows came
+     * between.
+     */
     const char *row;
     bool is_partial;
     uint64_t generation;
-    struct buf record; /* of a put that the journal holds, too */
-    bool is_awaited;   /* somebody waits for it: no lingering */
+    struct buf record; /* of a put: the bytes that the journal holds, too */
+    bool is_awaited;   /* its caller waits: no lingering */
     bool is_forgotten; /* read and written on the loop alone */
     bool has_failed;
-    bool is_answered;   /* of a read: in spite of its group's failure */
+    bool is_answered;   /* of a read: answered in spite of its group's failure */
     atomic_bool is_cut; /* of a job: stop at the next look */
     struct err error;
-    void *fn; /* the caller's, cast back by type->deliver */
+    struct store_state *state; /* that the call saves, reads or makes; one reference, or NULL */
+    void *fn;                  /* the caller's, cast back by type->deliver */
     void *context;
 };
 
@@ -111,9 +114,9 @@ struct store {
     int wal_fd;                /* for syncing without a commit; -1: not open yet */
     struct blob_hash *to_sync; /* blobs that the present group refers to first */
     size_t n_to_sync, max_to_sync;
-    struct failure failures[FAILURES_MAX]; /* that no callback has told; oldest first */
+    struct failure failures[FAILURES_MAX]; /* of calls without a callback; oldest first */
     size_t n_failures;
-    struct sweep *sweep; /* NULL: none is going on */
+    struct sweep *sweep; /* NULL while no sweep goes on */
 
     /* Shared; under `lock`. */
     pthread_mutex_t lock;
@@ -165,6 +168,8 @@ struct store_call *call_ask(struct store_call *call, void *fn, void *context);
 struct store_call *call_job(struct store_call *call);
 /* For call_type.deliver of calls whose callback is a store_done_fn. */
 void call_deliver_done(struct store_call *call, const struct err *e);
+/* The same for a store_state_fn, which takes the state over, without a store_saved. */
+void call_deliver_state(struct store_call *call, const struct err *e);
 /* Applied at once, on the loop: for what takes less than waking a thread does, and never waits. It
  * is delivered later like any other. */
 struct store_call *call_now(struct store_call *call);
@@ -185,11 +190,11 @@ void workers_stop(struct store *store);
 /* ---- states (state.c) ------------------------------------------------------------------------ */
 
 struct store_state *state_new(void);
-/* It is whole and will not change: from now on a sweep keeps what it refers to. */
+/* The state is whole and will not change: from now on a sweep keeps what it refers to. */
 void state_publish(struct store *store, struct store_state *state);
 /* Appends a record; the header is copied. */
 struct store_record *state_add(struct store_state *state, const char *header, size_t len);
-size_t state_memory(const struct store_state *state); /* bytes that it keeps in use */
+size_t state_memory(const struct store_state *state); /* bytes of memory */
 /* Records as one value of a row, and back. */
 void state_pack(const struct store_state *state, struct buf *out);
 int state_unpack(struct store *store, const void *data, size_t len, struct store_state **ret,
@@ -210,10 +215,10 @@ int bodies_load(struct store *store, struct store_state *state, struct err *e);
 int bodies_sync(struct store *store, struct err *e); /* before the commit */
 int bodies_is_known(struct store *store, const struct blob_hash *hash, struct err *e);
 int bodies_forget(struct store *store, const struct blob_hash *hash, struct err *e);
-/* By a worker: what is damaged must not be found and reused by who saves the same bytes again. */
+/* By a worker: a damaged blob must not be found and reused when the same bytes are saved again. */
 void bodies_drop_damaged(struct store *store, const char *hex);
 
-/* The key of a session's row; ERR_NOT_FOUND if there is none. */
+/* The key of a session's row; ERR_NOT_FOUND if the session has no row. */
 int session_key(struct store *store, const char *id, uint64_t *ret_key, struct err *e);
 
 /* ---- notebooks and cells: on the store's thread ---------------------------------------------- */
@@ -231,13 +236,14 @@ struct cell_at {
     uint64_t exec_id; /* of its last run, if it was found by its id */
 };
 
-/* ERR_NOT_FOUND if there is none. */
+/* ERR_NOT_FOUND if there is no such notebook. */
 int notebook_find(struct store *store, const char *id, struct notebook_at *ret, struct err *e);
-/* After a change: cells more or less, and what its row keeps of the run. */
+/* After a change: adds `more` to the notebook's number of cells, and notes the newest count and
+ * exec_id. */
 int notebook_note(struct store *store, uint64_t key, int64_t more, uint64_t count, uint64_t exec_id,
                   struct err *e);
-/* All cells lose what they have shown; or go, and leave the note about their number to the caller.
- */
+/* notebook_drop_outputs removes the outputs of all cells, notebook_empty the cells themselves; the
+ * caller then corrects their number with notebook_note. */
 int notebook_drop_outputs(struct store *store, uint64_t key, struct err *e);
 int notebook_empty(struct store *store, uint64_t key, struct err *e);
 int notebook_apply_put(struct store *store, const struct store_notebook *row, struct err *e);
@@ -247,23 +253,24 @@ int cell_find(struct store *store, const struct notebook_at *book, const char *n
               struct cell_at *ret, struct err *e);
 int cell_find_id(struct store *store, uint64_t notebook, const char *id, struct cell_at *ret,
                  struct err *e); /* 1: found, without its number */
-/* One that no cell of the notebook has, of eight hex digits. The first bit is for ids that were
- * made elsewhere, of cells that are put. */
+/* An id of eight hex digits that no cell of the notebook has. Its first bit is 0; ids that others
+ * make for cells that they put have 1. */
 int cell_make_id(struct store *store, uint64_t notebook, char id[CELL_ID_SIZE], struct err *e);
 int cell_number(struct store *store, const struct notebook_at *book, int64_t place,
                 uint64_t *ret_number, struct err *e);
-/* The place of the number-th cell, which there is. */
+/* The place of the number-th cell, which must exist. */
 int cell_place(struct store *store, const struct notebook_at *book, uint64_t number,
                int64_t *ret_place, struct err *e);
-/* Its row without texts other than id and state, which go to the memory. */
+/* The cell's row without source, outputs and metadata; id and state are copied to the memory. */
 int cell_read_head(struct store *store, const struct cell_at *at, struct arena *memory,
                    struct store_cell *ret, struct err *e);
-/* A new one; source and state are given. */
+/* Inserts a new cell; source and state are given. */
 int cell_insert(struct store *store, const struct notebook_at *book, const struct store_cell *cell,
                 int64_t place, struct err *e);
 int cell_set_source(struct store *store, uint64_t key, const struct store_cell *cell,
                     struct err *e);
-/* With what other cells show from now on because of it; `memory` NULL: nobody wants to know. */
+/* `ret_news` gets the outputs that other cells show from now on because of this put; `memory` is
+ * NULL if the caller does not want them. */
 int cell_apply_put(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct arena *memory, struct store_shown **ret_news, struct err *e);
 int cell_check(const char *notebook, const struct store_cell *cell, struct err *e);
@@ -271,7 +278,8 @@ int cell_check(const char *notebook, const struct store_cell *cell, struct err *
 /* The rows of a cell's pictures become those that its outputs name (images.c). */
 int images_keep(struct store *store, uint64_t key, const char *outputs, size_t len, struct err *e);
 /* One output of a cell comes or goes: the others' rows stay as they are. */
-int images_next(struct store *store, uint64_t key, uint64_t *ret_n, struct err *e); /* unused */
+int images_next(struct store *store, uint64_t key, uint64_t *ret_n,
+                struct err *e); /* the first free number */
 int images_add(struct store *store, uint64_t key, const char *output, size_t len, struct err *e);
 int images_drop(struct store *store, uint64_t key, const struct output_view *output, struct err *e);
 
@@ -284,13 +292,13 @@ int displays_settle(struct store *store, const struct notebook_at *book, const c
                     const struct store_cell *cell, struct arena *memory, struct store_shown **news,
                     struct buf *out, struct err *e);
 
-/* ---- removing what nobody refers to (sweep.c) ------------------------------------------------ */
+/* ---- removing what no row refers to (sweep.c) ------------------------------------------------ */
 
 /* After a start of the machine: invariant 2. */
 int sweep_after_boot(struct store *store, struct err *e);
 /* Something was deleted: look for garbage some time later. */
 void sweep_want(struct store *store);
-/* A row that is being written refers to it. */
+/* A row that is being written refers to the blob: the sweep that goes on keeps it. */
 void sweep_mark(struct store *store, const struct blob_hash *hash);
 /* For the writer, with store.lock held: when it has to sweep, at the latest `due`; one small step;
  * the end of the thread. */

@@ -13,7 +13,8 @@ static const char *const names[JOURNAL_FILES] = {"cells.journal", "cells.journal
 
 /* ---- the sum --------------------------------------------------------------------------------- */
 
-/* Bytes that were never written, or only in part, must not pass; nobody forges them here. */
+/* Must tell bytes that were never written, or only in part. No defence against forgery: only the
+ * daemon writes here. */
 static uint64_t journal_mix(uint64_t sum, uint64_t word)
 {
     sum = (sum ^ word) * 0xff51afd7ed558ccdULL;
@@ -43,24 +44,19 @@ uint64_t journal_sum(uint64_t seed, const char *data, size_t len)
 
 /* ---- appending: on the loop ------------------------------------------------------------------ */
 
-static void take_turns(struct journal *journal)
-{
-    struct journal_file *other = &journal->files[!journal->current];
-    const struct journal_file *file = &journal->files[journal->current];
-    if ((file->bytes < JOURNAL_TURN_BYTES && !file->is_torn) ||
-        other->last > atomic_load(&journal->committed))
-        return;
-    if (other->bytes > 0 && ftruncate(other->fd, 0) < 0)
-        return;
-    other->bytes = 0;
-    other->is_torn = false;
-    journal->current = !journal->current;
-}
-
 uint64_t journal_append(struct journal *journal, struct buf *record)
 {
-    take_turns(journal);
     struct journal_file *file = &journal->files[journal->current];
+    struct journal_file *other = &journal->files[!journal->current];
+    /* The files take turns: a full one is left for the other once all of that is committed. */
+    if ((file->bytes >= JOURNAL_TURN_BYTES || file->is_torn) &&
+        other->last <= atomic_load(&journal->committed) &&
+        (other->bytes == 0 || ftruncate(other->fd, 0) == 0)) {
+        other->bytes = 0;
+        other->is_torn = false;
+        journal->current = !journal->current;
+        file = other;
+    }
     uint64_t seq = ++journal->seq;
     if (file->is_torn || file->bytes + record->len > JOURNAL_FILE_MAX)
         return seq;
@@ -136,7 +132,7 @@ void journal_close(struct store *store)
     bool is_done = atomic_load(&journal->committed) == journal->seq;
     for (unsigned i = 0; i < JOURNAL_FILES; i++) {
         struct journal_file *file = &journal->files[i];
-        /* What cannot be emptied is not applied again either: invariant 1. */
+        /* A file that cannot be emptied is not applied again either: invariant 1. */
         if (file->fd >= 0 && is_done && file->bytes > 0)
             file->is_torn = ftruncate(file->fd, 0) < 0;
         cleanup_fd(&file->fd);

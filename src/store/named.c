@@ -5,14 +5,13 @@
 
 struct named_call {
     struct store_call call;
-    const char *owner; /* NULL: whoever has one of that name */
+    const char *owner; /* NULL: the first owner who has a state of that name */
     const char *name;
     uint64_t expires_ms;
-    struct store_state *state;
 };
 
-/* The one that is meant by an owner (?1) and a name (?2): without an owner the first of those that
- * have one, STORE_FIRST_OWNER before all others. */
+/* The state of an owner (?1) and a name (?2). Without an owner: that of the first owner who has a
+ * state of the name, STORE_FIRST_OWNER before all others. */
 #define IS_MEANT                                                                                   \
     " rowid=(SELECT rowid FROM named WHERE name=?2 AND (?1 IS NULL OR owner=?1)"                   \
     " ORDER BY owner<>'" STORE_FIRST_OWNER "', owner LIMIT 1)"
@@ -35,11 +34,6 @@ static int check_name(const char *name, struct err *e)
     return err_advise(e, "Give it 1 to %d bytes.", STORE_NAME_MAX);
 }
 
-static void named_release(struct store_call *call)
-{
-    store_state_unref(CONTAINER_OF(call, struct named_call, call)->state);
-}
-
 /* ---- put ------------------------------------------------------------------------------------- */
 
 static int named_apply_put(struct store *store, struct store_call *call, struct err *e)
@@ -49,22 +43,19 @@ static int named_apply_put(struct store *store, struct store_call *call, struct 
         " VALUES(?1,?2,?3,?4,?5,?6)"};
     const struct named_call *put = CONTAINER_OF(call, struct named_call, call);
     _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
-    if (bodies_keep_state(store, put->state, e) < 0)
+    if (bodies_keep_state(store, put->call.state, e) < 0)
         return -1;
-    state_pack(put->state, &packed);
+    state_pack(put->call.state, &packed);
     if (packed.overflowed)
         return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
-    sweep_want(store); /* of the state that is replaced, and of this one once it expires */
+    sweep_want(store); /* for the state that is replaced, and for this one once it expires */
     return db_do(&store->db, &sql, e, DB_TEXT(put->owner), DB_TEXT(put->name),
                  DB_NUMBER(clock_wall_ms()), DB_NUMBER(put->expires_ms),
-                 DB_NUMBER(put->state->bytes), DB_BYTES(buf_str(&packed), packed.len));
+                 DB_NUMBER(put->call.state->bytes), DB_BYTES(buf_str(&packed), packed.len));
 }
 
-static const struct call_type put_type = {.apply = named_apply_put,
-                                          .deliver = call_deliver_done,
-                                          .release = named_release,
-                                          .is_write = true,
-                                          .needs_disk = true};
+static const struct call_type put_type = {
+    .apply = named_apply_put, .deliver = call_deliver_done, .is_write = true, .needs_disk = true};
 
 struct store_call *store_put_named(struct store *store, const char *owner, const char *name,
                                    struct store_state *state, uint64_t expires_ms, store_done_fn fn,
@@ -74,7 +65,7 @@ struct store_call *store_put_named(struct store *store, const char *owner, const
         return NULL;
     struct named_call *put = named_new(store, &put_type, owner, name);
     put->expires_ms = expires_ms;
-    put->state = store_state_ref(state);
+    put->call.state = store_state_ref(state);
     put->call.fn = (void *)fn;
     put->call.context = context;
     put->call.is_awaited = fn != NULL;
@@ -99,20 +90,12 @@ static int named_apply_get(struct store *store, struct store_call *call, struct 
         return err_advise(e, "It was never saved, was deleted, or its time has passed.");
     }
     int rc = state_unpack(store, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0),
-                          &get->state, e);
+                          &get->call.state, e);
     sqlite3_reset(s);
-    return rc < 0 ? -1 : bodies_load(store, get->state, e);
+    return rc < 0 ? -1 : bodies_load(store, get->call.state, e);
 }
 
-static void named_deliver_get(struct store_call *call, const struct err *e)
-{
-    struct named_call *get = CONTAINER_OF(call, struct named_call, call);
-    struct store_state *state = e == NULL ? take_ptr(get->state) : NULL;
-    ((store_state_fn)call->fn)(call->context, state, NULL, e);
-}
-
-static const struct call_type get_type = {
-    .apply = named_apply_get, .deliver = named_deliver_get, .release = named_release};
+static const struct call_type get_type = {.apply = named_apply_get, .deliver = call_deliver_state};
 
 struct store_call *store_get_named(struct store *store, const char *owner, const char *name,
                                    store_state_fn fn, void *context)
@@ -129,8 +112,7 @@ static int named_apply_delete(struct store *store, struct store_call *call, stru
     return db_do(&store->db, &sql, e, DB_TEXT(gone->owner), DB_TEXT(gone->name));
 }
 
-static const struct call_type delete_type = {
-    .apply = named_apply_delete, .release = named_release, .is_write = true};
+static const struct call_type delete_type = {.apply = named_apply_delete, .is_write = true};
 
 int store_delete_named(struct store *store, const char *owner, const char *name, struct err *e)
 {
@@ -143,8 +125,8 @@ int store_delete_named(struct store *store, const char *owner, const char *name,
 
 struct listed_call {
     struct store_call call;
-    const char *owner; /* NULL: everybody */
-    const char *name;  /* NULL: all */
+    const char *owner; /* NULL: states of all owners */
+    const char *name;  /* NULL: states of all names */
     struct store_named list[STORE_PAGE_MAX];
     size_t n;
     uint64_t count;

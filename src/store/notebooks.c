@@ -1,5 +1,5 @@
 /* Rows of notebooks. What they keep of their cells (how many, the last counts) is maintained with
- * each change, so that nobody has to count. Owns the tables notebooks and descriptions. Daemon;
+ * each change, so that no call has to count. Owns the tables notebooks and descriptions. Daemon;
  * applied by the store's writer thread. */
 #include "base/clock.h"
 #include "store/internal.h"
@@ -93,7 +93,7 @@ int store_put_notebook(struct store *store, const struct store_notebook *row, st
 
 struct notebook_describe_call {
     struct store_call call;
-    const char *title, *metadata; /* NULL: stays */
+    const char *title, *metadata; /* NULL if it stays as it is */
 };
 
 static int apply_describe(struct store *store, struct store_call *call, struct err *e)
@@ -161,7 +161,7 @@ static int notebooks_apply_delete(struct store *store, struct store_call *call, 
     struct err missing;
     if (notebook_find(store, call->scope, &book, &missing) < 0) {
         *e = missing;
-        return store->db.is_broken ? -1 : 0; /* it is gone: that was the wish */
+        return store->db.is_broken ? -1 : 0; /* the notebook is gone, as was asked for */
     }
     return notebook_empty(store, book.key, e) < 0
                ? -1
@@ -281,43 +281,36 @@ struct store_call *store_get_notebook(struct store *store, const char *id, store
 
 struct notebook_list_call {
     struct store_call call;
-    const char *user; /* NULL: all */
+    const char *user; /* NULL: notebooks of all users */
     uint64_t offset, count;
     uint32_t limit;
     struct store_notebook *list;
     size_t n;
 };
 
-static int notebooks_count_rows(struct store *store, struct notebook_list_call *list, struct err *e)
-{
-    static const struct db_sql all = {"SELECT count(*) FROM notebooks"},
-                               theirs = {"SELECT count(*) FROM notebooks WHERE user=?1"};
-    sqlite3_stmt *s;
-    int got = list->user == NULL ? db_first(&store->db, &all, &s, e)
-                                 : db_first(&store->db, &theirs, &s, e, DB_TEXT(list->user));
-    list->count = got > 0 ? db_number(s, 0) : 0;
-    sqlite3_reset(s);
-    return got < 0 ? -1 : 0;
-}
-
 static int notebooks_apply_list(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql all = {"SELECT " COLUMNS " FROM notebooks AS n ORDER BY n.key DESC"
                                       " LIMIT ?2 OFFSET ?1"},
                                theirs = {"SELECT " COLUMNS " FROM notebooks AS n WHERE n.user=?3"
-                                         " ORDER BY n.key DESC LIMIT ?2 OFFSET ?1"};
+                                         " ORDER BY n.key DESC LIMIT ?2 OFFSET ?1"},
+                               count_all = {"SELECT count(*) FROM notebooks"},
+                               count_theirs = {"SELECT count(*) FROM notebooks WHERE user=?1"};
     struct notebook_list_call *list = CONTAINER_OF(call, struct notebook_list_call, call);
-    if (notebooks_count_rows(store, list, e) < 0)
+    sqlite3_stmt *s;
+    int got = list->user == NULL ? db_first(&store->db, &count_all, &s, e)
+                                 : db_first(&store->db, &count_theirs, &s, e, DB_TEXT(list->user));
+    list->count = got > 0 ? db_number(s, 0) : 0;
+    sqlite3_reset(s);
+    if (got < 0)
         return -1;
     struct db_value offset = DB_NUMBER(list->offset), limit = DB_NUMBER(list->limit);
-    sqlite3_stmt *s = list->user == NULL
-                          ? db_ask(&store->db, &all, e, offset, limit)
-                          : db_ask(&store->db, &theirs, e, offset, limit, DB_TEXT(list->user));
+    s = list->user == NULL ? db_ask(&store->db, &all, e, offset, limit)
+                           : db_ask(&store->db, &theirs, e, offset, limit, DB_TEXT(list->user));
     if (s == NULL)
         return -1;
     list->n = 0;
     list->list = arena_alloc(&call->memory, MAX(list->limit, 1U) * sizeof(*list->list));
-    int got;
     while ((got = db_step(&store->db, s, e)) > 0) {
         notebooks_read_row(s, &list->list[list->n]);
         copy_row(&call->memory, &list->list[list->n++]);

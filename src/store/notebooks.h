@@ -21,8 +21,8 @@ enum {
 /* A notebook has the id of its session and outlives it. */
 struct store_notebook {
     const char *id;       /* a UUID */
-    const char *user;     /* NULL: nobody's */
-    const char *title;    /* NULL: none */
+    const char *user;     /* NULL if the notebook has no user */
+    const char *title;    /* may be NULL */
     const char *runtime;  /* "python" */
     const char *metadata; /* JSON; NULL: none */
     const char *spec;     /* JSON: what its session is made of; NULL: not known */
@@ -37,7 +37,7 @@ struct store_notebook {
     bool has_session;   /* a row of a session with this id is there */
 };
 
-/* Makes the row or replaces what it says; one that is still queued is replaced there. */
+/* Makes or replaces the notebook's row; a put of it that is still queued is replaced there. */
 int store_put_notebook(struct store *store, const struct store_notebook *row, struct err *e);
 
 /* Changes a row that is there; NULL stays as it is. `fn` is called after the commit. */
@@ -55,7 +55,7 @@ int store_each_notebook_head(struct store *store,
                              void (*fn)(void *context, const struct store_notebook *row),
                              void *context, struct err *e);
 
-/* The newest first, without metadata and spec; `user` NULL: everybody's. `count` is how many there
+/* The newest first, without metadata and spec; `user` NULL: of all users. `count` is how many there
  * are in all. The views are valid during the call. */
 typedef void (*store_notebooks_fn)(void *context, const struct store_notebook *list, size_t n,
                                    uint64_t count, const struct err *e);
@@ -103,7 +103,7 @@ struct store_cell {
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e);
 
-/* Output that a cell has since a put of another. */
+/* An output that a cell shows since another cell was put. */
 struct store_shown {
     struct store_shown *next;
     const char *cell;
@@ -111,7 +111,9 @@ struct store_shown {
     size_t len;
 };
 
-/* Who is told of them, after the commit; NULL: nobody. The views are valid during the call. */
+/* `fn` is told of such outputs after the commit; it may be NULL. The views are valid during the
+ * call.
+ */
 typedef void (*store_shown_fn)(void *context, const char *notebook,
                                const struct store_shown *shown);
 void store_on_shown(struct store *store, store_shown_fn fn, void *context);
@@ -129,9 +131,9 @@ enum store_change_kind {
 
 struct store_change {
     enum store_change_kind what;
-    const char *cell;  /* its id, or its number, "-1" being the last; NULL: all (clear outputs) */
-    uint64_t at;       /* insert, move: the number that it is to have; too large: the last */
-    uint64_t revision; /* edit: the one that it must have; 0: any */
+    const char *cell;  /* id or number, "-1" being the last; NULL: all cells (clear outputs) */
+    uint64_t at;       /* insert, move: the cell's new number; too large: the last */
+    uint64_t revision; /* edit: that the cell must have; 0: any */
     const struct store_cell *to; /* insert: whole (id NULL: one is made); edit: NULL members stay */
     uint64_t max_cells;          /* insert; 0: any number */
 };
@@ -184,7 +186,8 @@ struct store_picture {
     const char *text;
     size_t len;
     bool is_base64; /* else the text itself is what is kept */
-    /* Called from the loop when the text is not needed any more; NULL: it is copied. */
+    /* Called from the loop when the text is not needed any more; NULL if the text is to be copied.
+     */
     void (*release)(void *owner);
     void *owner;
 };
@@ -204,8 +207,8 @@ struct store_image {
     const char *cell; /* the id of its cell */
 };
 
-/* Bytes of all pictures of a notebook, each once; without those of cells that run or wait to, which
- * whoever runs them knows better. 0 if there is no such notebook. */
+/* Bytes of all pictures of a notebook, each once; without those of cells that run or wait to, whose
+ * pictures are not all known here. 0 if there is no such notebook. */
 typedef void (*store_bytes_fn)(void *context, uint64_t bytes, const struct err *e);
 struct store_call *store_count_images(struct store *store, const char *notebook, store_bytes_fn fn,
                                       void *context);

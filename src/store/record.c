@@ -90,38 +90,6 @@ static bool record_read_text(const char *data, size_t len, size_t *at, struct te
     return true;
 }
 
-static void record_read_notebook(const struct fields *f, struct record *ret)
-{
-    ret->row = (struct store_notebook){.id = f->texts[0].data,
-                                       .user = f->texts[1].data,
-                                       .title = f->texts[2].data,
-                                       .runtime = f->texts[3].data,
-                                       .metadata = f->texts[4].data,
-                                       .spec = f->texts[5].data,
-                                       .created_ms = f->numbers[0],
-                                       .count = f->numbers[1]};
-}
-
-static void record_read_cell(const struct fields *f, struct record *ret)
-{
-    ret->cell = (struct store_cell){.place = (int64_t)f->numbers[0],
-                                    .kind = (int)f->numbers[1],
-                                    .exec_id = f->numbers[2],
-                                    .count = f->numbers[3],
-                                    .revision = f->numbers[4],
-                                    .created_ms = f->numbers[5],
-                                    .executed_ms = f->numbers[6],
-                                    .duration_us = f->numbers[7],
-                                    .id = f->texts[1].data,
-                                    .state = f->texts[2].data,
-                                    .source = f->texts[3].data,
-                                    .source_len = f->texts[3].len,
-                                    .outputs = f->texts[4].data,
-                                    .outputs_len = f->texts[4].len,
-                                    .metadata = f->texts[5].data,
-                                    .metadata_len = f->texts[5].len};
-}
-
 bool record_unpack(const char *data, size_t len, struct record *ret)
 {
     struct record_header header;
@@ -139,11 +107,34 @@ bool record_unpack(const char *data, size_t len, struct record *ret)
         (struct record){.type = header.type, .seq = header.seq, .notebook = fields.texts[0].data};
     if (at != len || ret->notebook == NULL || header.bytes != len)
         return false;
-    if (header.type == RECORD_NOTEBOOK)
-        record_read_notebook(&fields, ret);
-    else if (header.type == RECORD_CELL && fields.texts[1].data != NULL)
-        record_read_cell(&fields, ret);
-    else
+    if (header.type == RECORD_NOTEBOOK) {
+        ret->row = (struct store_notebook){.id = fields.texts[0].data,
+                                           .user = fields.texts[1].data,
+                                           .title = fields.texts[2].data,
+                                           .runtime = fields.texts[3].data,
+                                           .metadata = fields.texts[4].data,
+                                           .spec = fields.texts[5].data,
+                                           .created_ms = fields.numbers[0],
+                                           .count = fields.numbers[1]};
+    } else if (header.type == RECORD_CELL && fields.texts[1].data != NULL) {
+        ret->cell = (struct store_cell){.place = (int64_t)fields.numbers[0],
+                                        .kind = (int)fields.numbers[1],
+                                        .exec_id = fields.numbers[2],
+                                        .count = fields.numbers[3],
+                                        .revision = fields.numbers[4],
+                                        .created_ms = fields.numbers[5],
+                                        .executed_ms = fields.numbers[6],
+                                        .duration_us = fields.numbers[7],
+                                        .id = fields.texts[1].data,
+                                        .state = fields.texts[2].data,
+                                        .source = fields.texts[3].data,
+                                        .source_len = fields.texts[3].len,
+                                        .outputs = fields.texts[4].data,
+                                        .outputs_len = fields.texts[4].len,
+                                        .metadata = fields.texts[5].data,
+                                        .metadata_len = fields.texts[5].len};
+    } else {
         return false;
+    }
     return true;
 }

@@ -30,7 +30,7 @@ static bool read_exactly(int fd, size_t at, void *out, size_t len)
     return true;
 }
 
-/* The next record, if there is one that is whole. */
+/* Reads the next record, if it is whole. */
 static void read_next(struct recover_reader *r)
 {
     struct record_header header;
@@ -50,38 +50,6 @@ static void read_next(struct recover_reader *r)
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
-static int apply_record(struct store *store, const struct record *record, struct err *e)
-{
-    struct err refused;
-    int rc = record->type == RECORD_NOTEBOOK
-                 ? notebook_apply_put(store, &record->row, &refused)
-                 : cell_apply_put(store, record->notebook, &record->cell, NULL, NULL, &refused);
-    if (rc < 0 && store->db.is_broken) {
-        *e = refused;
-        return -1;
-    }
-    return 0; /* refused for its own sake, as it would have been in its turn */
-}
-
-/* By their numbers, whichever file they are in. */
-static int apply_later(struct store *store, struct recover_reader readers[JOURNAL_FILES],
-                       struct err *e)
-{
-    struct journal *journal = &store->journal;
-    while (readers[0].has_record || readers[1].has_record) {
-        bool is_second = !readers[0].has_record ||
-                         (readers[1].has_record && readers[1].record.seq < readers[0].record.seq);
-        struct recover_reader *r = &readers[is_second];
-        if (r->record.seq > journal->seq) {
-            if (apply_record(store, &r->record, e) < 0)
-                return -1;
-            journal->seq = r->record.seq;
-        }
-        read_next(r);
-    }
-    return 0;
-}
-
 static int recover_replay(struct store *store, struct err *e)
 {
     struct journal *journal = &store->journal;
@@ -92,7 +60,24 @@ static int recover_replay(struct store *store, struct err *e)
                                              .bytes = BUF_INIT(RECORD_BYTES_MAX + 1)};
         read_next(&readers[i]);
     }
-    int rc = apply_later(store, readers, e);
+    /* In the order of their numbers, whichever file they are in. A record that is refused for its
+     * own sake would have been refused in its turn. */
+    int rc = 0;
+    while (rc == 0 && (readers[0].has_record || readers[1].has_record)) {
+        bool is_second = !readers[0].has_record ||
+                         (readers[1].has_record && readers[1].record.seq < readers[0].record.seq);
+        struct recover_reader *r = &readers[is_second];
+        const struct record *record = &r->record;
+        if (record->seq > journal->seq) {
+            int got = record->type == RECORD_NOTEBOOK
+                          ? notebook_apply_put(store, &record->row, e)
+                          : cell_apply_put(store, record->notebook, &record->cell, NULL, NULL, e);
+            rc = got < 0 && store->db.is_broken ? -1 : 0;
+            if (rc == 0)
+                journal->seq = record->seq;
+        }
+        read_next(r);
+    }
     for (unsigned i = 0; i < JOURNAL_FILES; i++)
         buf_free(&readers[i].bytes);
     bool is_news = journal->seq > atomic_load(&journal->committed);

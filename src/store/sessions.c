@@ -69,7 +69,7 @@ static int sessions_apply_delete(struct store *store, struct store_call *call, s
     struct err missing;
     if (session_key(store, call->scope, &key, &missing) < 0) {
         *e = missing;
-        return store->db.is_broken ? -1 : 0; /* it is gone: that was the wish */
+        return store->db.is_broken ? -1 : 0; /* the session is gone, as was asked for */
     }
     sweep_want(store);
     return db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
@@ -85,23 +85,6 @@ int store_delete_session(struct store *store, const char *id, struct err *e)
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
-
-static void sessions_read_row(sqlite3_stmt *s, struct store_session *row)
-{
-    *row = (struct store_session){
-        .id = db_text(s, 0),
-        .spec = db_text(s, 1),
-        .line = db_text(s, 2),
-        .created_ms = db_number(s, 3),
-        .used_ms = db_number(s, 4),
-        .n_execs = MAX(db_number(s, 5), MAX(db_number(s, 9), db_number(s, 8))),
-        .n_checkpoints = MAX(db_number(s, 6), db_number(s, 10)),
-        .resume = db_number(s, 7),
-        .saved_through = db_number(s, 8),
-        .n_cells = db_number(s, 11),
-        .n_states = db_number(s, 12),
-    };
-}
 
 int store_each_session(struct store *store,
                        void (*fn)(void *context, const struct store_session *row), void *context,
@@ -121,8 +104,19 @@ int store_each_session(struct store *store,
     sqlite3_stmt *s = db_ask(&store->db, &sql, e);
     int got = s == NULL ? -1 : 0;
     while (s != NULL && (got = db_step(&store->db, s, e)) > 0) {
-        struct store_session row;
-        sessions_read_row(s, &row);
+        const struct store_session row = {
+            .id = db_text(s, 0),
+            .spec = db_text(s, 1),
+            .line = db_text(s, 2),
+            .created_ms = db_number(s, 3),
+            .used_ms = db_number(s, 4),
+            .n_execs = MAX(db_number(s, 5), MAX(db_number(s, 9), db_number(s, 8))),
+            .n_checkpoints = MAX(db_number(s, 6), db_number(s, 10)),
+            .resume = db_number(s, 7),
+            .saved_through = db_number(s, 8),
+            .n_cells = db_number(s, 11),
+            .n_states = db_number(s, 12),
+        };
         fn(context, &row);
     }
     pthread_mutex_unlock(&store->db_lock);

@@ -1,4 +1,4 @@
-/* Files that whoever knows a token may have, for a time. Owns the table shared. Daemon; applied by
+/* Files that can be fetched with a token, for a time. Owns the table shared. Daemon; applied by
  * the store's writer thread. */
 #include "base/clock.h"
 #include "store/internal.h"

@@ -101,22 +101,17 @@ void store_state_put_lost(const struct store_state *state, size_t max, struct bu
     json_put_array_end(&o);
 }
 
-static bool is_overview(const struct store_record *record)
-{
-    struct err ignored;
-    _json_ json_t *header = NULL;
-    if (!record->has_body || strstr(record->header, "\"overview\"") == NULL ||
-        json_read_object(record->header, record->header_len, &header, &ignored) < 0)
-        return false;
-    const char *kind = json_string_value(json_object_get(header, "kind"));
-    return kind != NULL && strcmp(kind, "overview") == 0;
-}
-
 const char *store_state_overview(const struct store_state *state, size_t *ret_len)
 {
     for (size_t i = 0; i < state->n_records; i++) {
         const struct store_record *r = &state->records[i];
-        if (!is_overview(r))
+        struct err ignored;
+        _json_ json_t *header = NULL;
+        if (!r->has_body || strstr(r->header, "\"overview\"") == NULL ||
+            json_read_object(r->header, r->header_len, &header, &ignored) < 0)
+            continue;
+        const char *kind = json_string_value(json_object_get(header, "kind"));
+        if (kind == NULL || strcmp(kind, "overview") != 0)
             continue;
         *ret_len = (size_t)r->bytes;
         return r->data;

@@ -8,24 +8,7 @@
 struct state_put_call {
     struct store_call call;
     struct store_saved at;
-    struct store_state *state;
 };
-
-static int write_row(struct store *store, uint64_t key, const struct state_put_call *put,
-                     struct err *e)
-{
-    static const struct db_sql sql = {
-        "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records)"
-        " VALUES(?1,?2,?3,?4,?5,?6,?7)"};
-    _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
-    state_pack(put->state, &packed);
-    if (packed.overflowed)
-        return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
-    return db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(put->at.checkpoint),
-                 DB_NUMBER(put->at.through), DB_NUMBER(put->at.at_ms), DB_NUMBER(put->state->bytes),
-                 DB_TEXT(put->at.files[0] == '\0' ? NULL : put->at.files),
-                 DB_BYTES(buf_str(&packed), packed.len));
-}
 
 static int states_choose(struct store *store, uint64_t key, uint64_t checkpoint, struct err *e)
 {
@@ -35,26 +18,30 @@ static int states_choose(struct store *store, uint64_t key, uint64_t checkpoint,
 
 static int states_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
+    static const struct db_sql sql = {
+        "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records)"
+        " VALUES(?1,?2,?3,?4,?5,?6,?7)"};
     struct state_put_call *put = CONTAINER_OF(call, struct state_put_call, call);
     uint64_t key;
     if (session_key(store, call->scope, &key, e) < 0 ||
-        bodies_keep_state(store, put->state, e) < 0 ||
-        (put->at.files[0] != '\0' && bodies_keep_manifest(store, put->at.files, e) < 0) ||
-        write_row(store, key, put, e) < 0)
+        bodies_keep_state(store, put->call.state, e) < 0 ||
+        (put->at.files[0] != '\0' && bodies_keep_manifest(store, put->at.files, e) < 0))
+        return -1;
+    _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
+    state_pack(put->call.state, &packed);
+    if (packed.overflowed)
+        return err_set(e, ERR_TOO_LARGE, "the state has too many records to be saved");
+    if (db_do(&store->db, &sql, e, DB_NUMBER(key), DB_NUMBER(put->at.checkpoint),
+              DB_NUMBER(put->at.through), DB_NUMBER(put->at.at_ms),
+              DB_NUMBER(put->call.state->bytes),
+              DB_TEXT(put->at.files[0] == '\0' ? NULL : put->at.files),
+              DB_BYTES(buf_str(&packed), packed.len)) < 0)
         return -1;
     return states_choose(store, key, put->at.checkpoint, e);
 }
 
-static void states_release_put(struct store_call *call)
-{
-    store_state_unref(CONTAINER_OF(call, struct state_put_call, call)->state);
-}
-
-static const struct call_type put_type = {.apply = states_apply_put,
-                                          .deliver = call_deliver_done,
-                                          .release = states_release_put,
-                                          .is_write = true,
-                                          .needs_disk = true};
+static const struct call_type put_type = {
+    .apply = states_apply_put, .deliver = call_deliver_done, .is_write = true, .needs_disk = true};
 
 struct store_call *store_put_state(struct store *store, const char *session,
                                    const struct store_saved *at, struct store_state *state,
@@ -64,7 +51,7 @@ struct store_call *store_put_state(struct store *store, const char *session,
     put->at = *at;
     if (put->at.at_ms == 0)
         put->at.at_ms = clock_wall_ms();
-    put->state = store_state_ref(state);
+    put->call.state = store_state_ref(state);
     put->call.bytes += state_memory(state);
     put->call.fn = (void *)fn;
     put->call.context = context;
@@ -143,15 +130,6 @@ struct keep_call {
     uint32_t newest;
 };
 
-static bool states_is_kept(const struct keep_call *k, uint64_t checkpoint)
-{
-    for (size_t i = 0; i < k->n_kept; i++) {
-        if (k->kept[i] == checkpoint)
-            return true;
-    }
-    return false;
-}
-
 static int apply_keep(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql
@@ -165,7 +143,10 @@ static int apply_keep(struct store *store, struct store_call *call, struct err *
     int got;
     for (size_t i = 0; (got = db_step(&store->db, s, e)) > 0; i++) {
         uint64_t checkpoint = db_number(s, 1);
-        if (i < k->newest || checkpoint == db_number(s, 2) || states_is_kept(k, checkpoint))
+        bool is_kept = i < k->newest || checkpoint == db_number(s, 2);
+        for (size_t n = 0; n < k->n_kept && !is_kept; n++)
+            is_kept = k->kept[n] == checkpoint;
+        if (is_kept)
             continue;
         sweep_want(store);
         if (db_do(&store->db, &forget, e, DB_NUMBER(db_number(s, 0))) < 0)
@@ -193,7 +174,6 @@ struct state_get_call {
     struct store_call call;
     uint64_t checkpoint;
     struct store_saved at;
-    struct store_state *state;
 };
 
 static int states_apply_get(struct store *store, struct store_call *call, struct err *e)
@@ -221,25 +201,19 @@ static int states_apply_get(struct store *store, struct store_call *call, struct
     if (files != NULL)
         snprintf(at->files, sizeof(at->files), "%s", files);
     int rc = state_unpack(store, sqlite3_column_blob(s, 5), (size_t)sqlite3_column_bytes(s, 5),
-                          &get->state, e);
+                          &get->call.state, e);
     sqlite3_reset(s);
-    return rc < 0 ? -1 : bodies_load(store, get->state, e);
+    return rc < 0 ? -1 : bodies_load(store, get->call.state, e);
 }
 
 static void states_deliver_get(struct store_call *call, const struct err *e)
 {
     struct state_get_call *get = CONTAINER_OF(call, struct state_get_call, call);
-    struct store_state *state = e == NULL ? take_ptr(get->state) : NULL;
+    struct store_state *state = e == NULL ? take_ptr(get->call.state) : NULL;
     ((store_state_fn)call->fn)(call->context, state, &get->at, e);
 }
 
-static void release_get(struct store_call *call)
-{
-    store_state_unref(CONTAINER_OF(call, struct state_get_call, call)->state);
-}
-
-static const struct call_type get_type = {
-    .apply = states_apply_get, .deliver = states_deliver_get, .release = release_get};
+static const struct call_type get_type = {.apply = states_apply_get, .deliver = states_deliver_get};
 
 struct store_call *store_get_state(struct store *store, const char *session, uint64_t checkpoint,
                                    store_state_fn fn, void *context)

@@ -7,19 +7,8 @@
 
 /* ---- delivery, on the loop ------------------------------------------------------------------- */
 
-static struct store_call *take_done(struct store *store)
-{
-    pthread_mutex_lock(&store->lock);
-    struct list *node = list_first(&store->done);
-    if (node != NULL)
-        list_remove(node);
-    pthread_mutex_unlock(&store->lock);
-    return node == NULL ? NULL : CONTAINER_OF(node, struct store_call, node);
-}
-
 static void store_deliver(struct store *store)
 {
-    struct store_call *call;
     pthread_mutex_lock(&store->lock);
     bool is_failing = store->is_failing;
     struct err trouble = store->trouble;
@@ -29,7 +18,15 @@ static void store_deliver(struct store *store)
         if (store->on_trouble != NULL)
             store->on_trouble(store->trouble_context, is_failing ? &trouble : NULL);
     }
-    while ((call = take_done(store)) != NULL) {
+    for (;;) {
+        pthread_mutex_lock(&store->lock);
+        struct list *node = list_first(&store->done);
+        if (node != NULL)
+            list_remove(node);
+        pthread_mutex_unlock(&store->lock);
+        if (node == NULL)
+            return;
+        struct store_call *call = CONTAINER_OF(node, struct store_call, node);
         bool is_wanted = call->fn != NULL || call->type->is_told;
         if (!call->is_forgotten && call->type->deliver != NULL && is_wanted)
             call->type->deliver(call, call->has_failed ? &call->error : NULL);

@@ -40,7 +40,7 @@ enum {
     STORE_QUEUE_MAX = 20000,
     STORE_LINGER_MS = 100,
     STORE_PAGE_MAX = 1000,   /* rows in one answer */
-    STORE_BLOB_AGE_MIN = 10, /* minutes that a blob nobody refers to is left alone */
+    STORE_BLOB_AGE_MIN = 10, /* minutes that a blob without a row is left alone */
 };
 #define STORE_QUEUE_BYTES (64 * MIB) /* waiting to be written; blobs are on disk already */
 #define STORE_ROW_BYTES (1 * MIB)    /* of what describes one session */
@@ -82,8 +82,8 @@ typedef void (*store_done_fn)(void *context, const struct err *e);
 void store_forget(struct store_call *call);
 
 /* Everything that was queued before this call is on disk, or `e` says what kept it from being so.
- * `session` (may be NULL: all) narrows that to what belongs to one session, so that nobody is told
- * of another's trouble. */
+ * `session` (may be NULL: all) narrows that to what belongs to one session, so that its caller
+ * is not told of another session's trouble. */
 struct store_call *store_barrier(struct store *store, const char *session, store_done_fn fn,
                                  void *context);
 
@@ -92,7 +92,7 @@ struct store_call *store_barrier(struct store *store, const char *session, store
 struct store_session {
     const char *id;         /* a UUID */
     const char *spec;       /* JSON: all that is needed to make it again */
-    const char *line;       /* JSON: what changes as it goes on (its tree); NULL: nothing */
+    const char *line;       /* JSON: what changes while the session runs (its tree); may be NULL */
     uint64_t created_ms;    /* wall clock */
     uint64_t used_ms;       /* wall clock */
     uint64_t n_execs;       /* the last exec_id given out */
@@ -100,16 +100,16 @@ struct store_session {
 
     /* Only when read. n_execs and n_checkpoints count cells and states that were saved after the
      * row itself, too. */
-    uint64_t resume;        /* the checkpoint whose state it would be resumed from; 0: none */
+    uint64_t resume; /* the checkpoint that the session would be resumed from; 0 if none is saved */
     uint64_t saved_through; /* exec_id that this state covers */
     uint64_t n_cells;
     uint64_t n_states;
 };
 
-/* Makes or replaces the row; one that is still queued is replaced there. */
+/* Makes or replaces the session's row; a put of it that is still queued is replaced there. */
 int store_put_session(struct store *store, const struct store_session *row, struct err *e);
 
-/* With all its states; its notebook stays. What is put for it later is refused. */
+/* Deletes the session's row and states; its notebook stays. States put for it later are refused. */
 int store_delete_session(struct store *store, const char *id, struct err *e);
 
 /* All sessions, oldest first. For the start of the daemon: it reads on the caller's thread, about
@@ -127,14 +127,14 @@ struct store_record {
     bool has_body;
     uint64_t bytes;             /* of the body */
     char hash[STORE_HASH_SIZE]; /* of the body */
-    void *data;                 /* the body if it is small; NULL: it is a blob */
+    void *data;                 /* the body if it is small; NULL if it is a blob */
 };
 
 /* The records of one whole stream, "begin" and "end" included, in order. Never changed once made;
  * shared by counting. */
 struct store_state {
     int refs;                     /* atomic */
-    struct store *store;          /* whose list it is in; NULL: none any more */
+    struct store *store;          /* whose list the state is in; NULL once that store was closed */
     struct store_state *previous; /* in the store's list of live ones */
     struct store_state *next;
     struct store_record *records;
@@ -156,7 +156,7 @@ struct buf;
 void store_state_put_lost(const struct store_state *state, size_t max, struct buf *out);
 
 /* What the interpreter told of its declarations when it was saved: JSON of a stranger, not
- * NUL-terminated. NULL: there is none, or it is too large. */
+ * NUL-terminated. NULL if there is none, or if it is too large. */
 const char *store_state_overview(const struct store_state *state, size_t *ret_len);
 
 /* A saved state's place in its session. */
@@ -170,7 +170,7 @@ struct store_saved {
 
 /* Saves it as the state of `at->checkpoint`, replacing an earlier one of that checkpoint, and makes
  * it the one to resume from. `fn` (may be NULL) is called when it is safe: all its bodies, the
- * manifest and every file that this names included. NULL: refused, the queue is full. */
+ * manifest and every file that this names included. NULL if the queue is full. */
 struct store_call *store_put_state(struct store *store, const char *session,
                                    const struct store_saved *at, struct store_state *state,
                                    store_done_fn fn, void *context, struct err *e);
@@ -190,7 +190,7 @@ int store_copy_state(struct store *store, const char *session, uint64_t checkpoi
 int store_keep_states(struct store *store, const char *session, const uint64_t *kept, size_t n_kept,
                       uint32_t newest, struct err *e);
 
-/* The state is yours. ERR_NOT_FOUND if there is none; ERR_INTERNAL if the row is damaged. */
+/* The state is the callee's. ERR_NOT_FOUND if none is saved; ERR_INTERNAL if the row is damaged. */
 typedef void (*store_state_fn)(void *context, struct store_state *state,
                                const struct store_saved *at, const struct err *e);
 #define STORE_RESUME UINT64_MAX /* as a checkpoint: the one to resume from */
@@ -237,8 +237,9 @@ struct store_call *store_encode(struct store *store, struct store_state *state, 
 
 /* ---- named states and shared files ----------------------------------------------------------- */
 
-/* Each owner has names of its own. Where one is looked for without an owner (NULL), it is the one
- * of STORE_FIRST_OWNER if that has one of the name, else that of the first other by their names. */
+/* Each owner has names of its own. A name that is looked for without an owner (NULL) means the
+ * state of STORE_FIRST_OWNER if it has one, else that of the alphabetically first owner who has
+ * one. */
 #define STORE_FIRST_OWNER "default"
 
 /* Replaces an earlier one of that name. `expires_ms` (wall clock; 0: never). */
@@ -266,7 +267,7 @@ struct store_call *store_list_named(struct store *store, const char *owner, cons
                                     store_named_fn fn, void *context);
 
 struct store_shared {
-    const char *token; /* whoever knows it may have the file: ids_token */
+    const char *token; /* the right to fetch the file: ids_token */
     const char *owner;
     const char *name;
     char hash[STORE_HASH_SIZE];
@@ -282,13 +283,13 @@ typedef void (*store_shared_fn)(void *context, const struct store_shared *file,
 struct store_call *store_get_shared(struct store *store, const char *token, store_shared_fn fn,
                                     void *context);
 
-/* A number that only this data directory has, and that nobody is told. */
+/* A number that only this data directory has, and that is never told. */
 uint64_t store_secret(const struct store *store);
 
 /* The directory of blobs, for the calls of that room; it is the store's. */
 int store_blobs(const struct store *store);
 
-/* ---- blobs that nobody refers to any more ---------------------------------------------------- */
+/* ---- blobs that nothing refers to any more --------------------------------------------------- */
 
 /* What rows refer to is kept, and what live states refer to. A manifest that only memory knows (of
  * a checkpoint that was not saved) must be pinned within STORE_BLOB_AGE_MIN minutes of its making;

@@ -69,21 +69,6 @@ static int take_length(struct stream_reader *r, uint32_t *ret_len, struct err *e
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-/* Straight from what was read ahead: a chunk may be larger than that. */
-static int take_chunk(struct stream_reader *r, size_t len, struct err *e)
-{
-    while (len > 0) {
-        if (r->from == r->to && stream_fill(r, e) < 0)
-            return -1;
-        size_t n = MIN(len, r->to - r->from);
-        if (r->sink->add(r->sink->context, r->ahead + r->from, n, e) < 0)
-            return -1;
-        r->from += n;
-        len -= n;
-    }
-    return 0;
-}
-
 static int take_body(struct stream_reader *r, struct store_record *record, struct err *e)
 {
     for (;;) {
@@ -99,8 +84,17 @@ static int take_body(struct stream_reader *r, struct store_record *record, struc
                     (double)r->limits->max_bytes / (1024 * 1024));
             return err_advise(e, "Delete large variables (del name), or raise the limit.");
         }
-        if (take_chunk(r, len, e) < 0)
-            return -1;
+        /* Straight from what was read ahead: a chunk may be larger than that. */
+        size_t left = len;
+        while (left > 0) {
+            if (r->from == r->to && stream_fill(r, e) < 0)
+                return -1;
+            size_t n = MIN(left, r->to - r->from);
+            if (r->sink->add(r->sink->context, r->ahead + r->from, n, e) < 0)
+                return -1;
+            r->from += n;
+            left -= n;
+        }
         r->state->bytes += len;
         record->bytes += len;
     }
@@ -208,8 +202,12 @@ static int check_header(struct stream_reader *r, bool *ret_has_body, struct err 
     return broken(e, "it has a record of an unknown kind");
 }
 
-static int take_header(struct stream_reader *r, struct err *e)
+static int stream_take_record(struct stream_reader *r, struct err *e)
 {
+    bool has_body = false;
+    uint32_t most = r->limits->max_records == 0 ? STREAM_RECORDS_MAX : r->limits->max_records;
+    if (r->state->n_records >= most)
+        return err_set(e, ERR_TOO_LARGE, "the state has more than %u parts", most);
     uint32_t len;
     if (take_length(r, &len, e) < 0)
         return -1;
@@ -223,16 +221,7 @@ static int take_header(struct stream_reader *r, struct err *e)
     if (stream_take(r, r->header.data, len, e) < 0)
         return -1;
     r->header.len = len;
-    return 0;
-}
-
-static int stream_take_record(struct stream_reader *r, struct err *e)
-{
-    bool has_body = false;
-    uint32_t most = r->limits->max_records == 0 ? STREAM_RECORDS_MAX : r->limits->max_records;
-    if (r->state->n_records >= most)
-        return err_set(e, ERR_TOO_LARGE, "the state has more than %u parts", most);
-    if (take_header(r, e) < 0 || check_header(r, &has_body, e) < 0)
+    if (check_header(r, &has_body, e) < 0)
         return -1;
     struct store_record *record = state_add(r->state, r->header.data, r->header.len);
     return has_body ? take_body(r, record, e) : 0;

@@ -1,6 +1,6 @@
-/* Removing what nobody refers to any more: mark what rows, live states and pins refer to, then
- * remove the rest, in steps of some milliseconds between the groups. Daemon; a step at a time on
- * the writer thread. Why nothing in use is removed:
+/* Removing blobs that nothing refers to any more: mark what rows, live states and pins refer to,
+ * then remove the rest, in steps of some milliseconds between the groups. Daemon; a step at a time
+ * on the writer thread. Why nothing in use is removed:
  *
  * 1. What a row refers to when marking begins is marked. Rows that are written while a sweep goes
  * on mark what they refer to themselves (sweep_mark). Rows are written by this thread only.
@@ -71,7 +71,7 @@ static uint64_t mark_of(const struct blob_hash *hash)
     return mark + (mark == 0);
 }
 
-/* The place of this mark, or the empty one where it would be. */
+/* The place of the hash's mark, or the empty place where it would be. */
 static uint64_t *mark_place(const struct sweep *sw, const struct blob_hash *hash)
 {
     uint64_t mark = mark_of(hash);
@@ -81,8 +81,9 @@ static uint64_t *mark_place(const struct sweep *sw, const struct blob_hash *hash
     return &sw->marks[at];
 }
 
-static void mark(struct sweep *sw, const struct blob_hash *hash)
+static void mark(void *context, const struct blob_hash *hash)
 {
+    struct sweep *sw = context;
     if (!is_in_range(sw, hash) || sw->n_marks >= MARKS_MAX)
         return;
     uint64_t *place = mark_place(sw, hash);
@@ -92,11 +93,6 @@ static void mark(struct sweep *sw, const struct blob_hash *hash)
     }
 }
 
-static void mark_each(void *context, const struct blob_hash *hash)
-{
-    mark(context, hash);
-}
-
 static void mark_hex(struct sweep *sw, const char *hex)
 {
     struct blob_hash hash;
@@ -104,8 +100,8 @@ static void mark_hex(struct sweep *sw, const char *hex)
         mark(sw, &hash);
 }
 
-/* A manifest that is gone or damaged cannot be restored, so its files keep nobody. What could be
- * read another time stops the sweep. */
+/* A manifest that is gone or damaged cannot be restored, so its files are not marked. An error that
+ * may pass stops the sweep. */
 static int mark_manifest(struct store *store, const char *hex, struct err *e)
 {
     struct blob_hash hash;
@@ -154,8 +150,7 @@ static int mark_rows(struct store *store, const struct db_sql *sql, struct err *
         n++;
         sw->cursor = db_number(s, 0);
         /* A row that cannot be read cannot be restored either. */
-        state_each_hash(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), mark_each,
-                        sw);
+        state_each_hash(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), mark, sw);
         if (mark_manifest(store, db_text(s, 2), e) < 0) {
             sqlite3_reset(s);
             return -1;
@@ -228,7 +223,7 @@ static int sweep_mark_pins(struct store *store, struct err *e)
     return mark_manifest(store, sw->pins[sw->cursor++], e) < 0 ? -1 : 1;
 }
 
-/* One that a worker is still reading is not among them: its blobs are young. */
+/* A state that a worker is still reading is not among them: its blobs are young. */
 static int sweep_mark_live(struct store *store, struct err *e)
 {
     (void)e;
@@ -316,37 +311,19 @@ static void sweep_free(struct sweep *sw)
     free(sw);
 }
 
-/* What is removed is removed on disk before the blobs go, so these commits are synced. */
-static int run_phase(struct store *store, struct err *e)
-{
-    enum sweep_phase phase = store->sweep->phase;
-    store->db.is_broken = false;
-    if (phase != SWEEP_EXPIRE && phase != SWEEP_ROWS)
-        return phases[phase](store, e);
-    if (db_exec(&store->db, "PRAGMA synchronous=FULL; BEGIN IMMEDIATE", e) < 0)
-        return -1;
-    int more = phases[phase](store, e);
-    if (more < 0 || db_exec(&store->db, "COMMIT", e) < 0) {
-        sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
-        return -1;
-    }
-    return more;
-}
-
-static void next_phase(struct sweep *sw)
-{
-    sw->cursor = 0;
-    if (++sw->phase < SWEEP_DONE || sw->first + sw->width >= FIRST_BYTES)
-        return;
-    sw->first += sw->width;
-    sw->phase = SWEEP_STATES;
-    sweep_unmark_all(sw);
-}
-
 static int step(struct store *store, struct err *e)
 {
     struct sweep *sw = store->sweep;
-    int more = run_phase(store, e);
+    bool removes_rows = sw->phase == SWEEP_EXPIRE || sw->phase == SWEEP_ROWS;
+    store->db.is_broken = false;
+    /* Rows are removed on disk before the blobs go, so these commits are synced. */
+    if (removes_rows && db_exec(&store->db, "PRAGMA synchronous=FULL; BEGIN IMMEDIATE", e) < 0)
+        return -1;
+    int more = phases[sw->phase](store, e);
+    if (removes_rows && (more < 0 || db_exec(&store->db, "COMMIT", e) < 0)) {
+        sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
+        return -1;
+    }
     /* Full marks are no marks: nothing may be removed by them. */
     if (more >= 0 && sw->n_marks >= MARKS_MAX && sw->phase < SWEEP_ROWS) {
         if (sw->width == 1)
@@ -358,8 +335,14 @@ static int step(struct store *store, struct err *e)
         sweep_unmark_all(sw);
         return 1;
     }
-    if (more == 0)
-        next_phase(sw);
+    if (more == 0) {
+        sw->cursor = 0;
+        if (++sw->phase >= SWEEP_DONE && sw->first + sw->width < FIRST_BYTES) {
+            sw->first += sw->width;
+            sw->phase = SWEEP_STATES;
+            sweep_unmark_all(sw);
+        }
+    }
     return more < 0 ? -1 : sw->phase != SWEEP_DONE;
 }
 

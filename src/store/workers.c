@@ -5,48 +5,32 @@
 
 enum { WORKER_STACK = 256 * 1024 };
 
-static struct store_call *next_job(struct store *store)
-{
-    struct list *node;
-    while ((node = list_first(&store->jobs)) == NULL && !store->is_stopping) {
-        store->n_idle_workers++;
-        pthread_cond_wait(&store->job_wake, &store->lock);
-        store->n_idle_workers--;
-    }
-    if (node == NULL)
-        return NULL;
-    list_remove(node);
-    list_append(&store->running, node);
-    return CONTAINER_OF(node, struct store_call, node);
-}
-
 static void *worker_main(void *context)
 {
     struct store *store = context;
-    struct store_call *job;
     pthread_mutex_lock(&store->lock);
-    while ((job = next_job(store)) != NULL) {
+    for (;;) {
+        struct list *node;
+        while ((node = list_first(&store->jobs)) == NULL && !store->is_stopping) {
+            store->n_idle_workers++;
+            pthread_cond_wait(&store->job_wake, &store->lock);
+            store->n_idle_workers--;
+        }
+        if (node == NULL)
+            break;
+        struct store_call *job = CONTAINER_OF(node, struct store_call, node);
+        list_remove(node);
+        list_append(&store->running, node);
         pthread_mutex_unlock(&store->lock);
         job->has_failed = job->type->apply(store, job, &job->error) < 0;
         pthread_mutex_lock(&store->lock);
-        list_remove(&job->node);
+        list_remove(node);
         pthread_mutex_unlock(&store->lock);
         call_finish(job);
         pthread_mutex_lock(&store->lock);
     }
     pthread_mutex_unlock(&store->lock);
     return NULL;
-}
-
-static int start_worker(struct store *store)
-{
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, WORKER_STACK);
-    int rc = pthread_create(&store->workers[store->n_workers], &attributes, worker_main, store);
-    pthread_attr_destroy(&attributes);
-    store->n_workers += rc == 0;
-    return rc;
 }
 
 void workers_submit(struct store_call *call)
@@ -57,10 +41,16 @@ void workers_submit(struct store_call *call)
     LIST_EACH(&store->jobs, it)
         waiting++;
     int rc = 0;
-    if (waiting > store->n_idle_workers && store->n_workers < WORKERS_MAX)
-        rc = start_worker(store);
+    if (waiting > store->n_idle_workers && store->n_workers < WORKERS_MAX) {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, WORKER_STACK);
+        rc = pthread_create(&store->workers[store->n_workers], &attributes, worker_main, store);
+        pthread_attr_destroy(&attributes);
+        store->n_workers += rc == 0;
+    }
     if (rc != 0 && store->n_workers == 0) {
-        /* No thread, and none that could take it later. */
+        /* There is no thread that could take the call later. */
         call->has_failed = true;
         err_errno(&call->error, ERR_UNAVAILABLE, rc, "starting a thread for it");
         list_remove(&call->node);

@@ -1,5 +1,6 @@
-/* The thread that owns the database. It sleeps while there is nothing to do; what nobody waits for
- * it lets gather for a moment; then everything that is queued becomes one transaction. Daemon. */
+/* The thread that owns the database. It sleeps while there is nothing to do; calls without
+ * a waiting caller gather for a moment; then everything that is queued becomes one transaction.
+ * Daemon. */
 #include "base/clock.h"
 #include "store/internal.h"
 
@@ -11,7 +12,7 @@
 struct group {
     struct list calls;
     bool has_write;
-    bool needs_disk; /* somebody is to be told that it is safe */
+    bool needs_disk; /* a caller is to be told that its call is safe */
     uint64_t seq;    /* the journal's records up to here are in it, or were in an earlier one */
 };
 
@@ -22,11 +23,14 @@ struct clockwork {
     uint64_t backoff_ms;
 };
 
-/* ---- failures that a barrier will ask for ---------------------------------------------------- */
+/* ---- barriers ------------------------------------------------------------------------------- */
 
-/* The failure that the next barrier of this session must tell, once. */
-static bool writer_take_failure(struct store *store, const char *scope, struct err *ret)
+/* A barrier is applied in its turn: everything queued before it is in the same transaction or in an
+ * earlier one, and it is delivered once that is on disk. */
+static int barrier_apply(struct store *store, struct store_call *call, struct err *e)
 {
+    /* A failure of this session's calls that no callback has told is told once, here. */
+    const char *scope = call->scope;
     size_t kept = 0;
     bool is_found = false;
     for (size_t i = 0; i < store->n_failures; i++) {
@@ -35,20 +39,11 @@ static bool writer_take_failure(struct store *store, const char *scope, struct e
             store->failures[kept++] = *f;
         } else if (!is_found) {
             is_found = true;
-            *ret = f->error;
+            *e = f->error;
         }
     }
     store->n_failures = kept;
-    return is_found;
-}
-
-/* ---- barriers ------------------------------------------------------------------------------- */
-
-/* A barrier is applied in its turn: everything queued before it is in the same transaction or in an
- * earlier one, and it is delivered once that is on disk. */
-static int barrier_apply(struct store *store, struct store_call *call, struct err *e)
-{
-    return writer_take_failure(store, call->scope, e) ? -1 : 0;
+    return is_found ? -1 : 0;
 }
 
 static const struct call_type barrier_type = {
@@ -62,18 +57,6 @@ struct store_call *store_barrier(struct store *store, const char *session, store
 }
 
 /* ---- one group ------------------------------------------------------------------------------- */
-
-static int writer_begin(struct store *store, const struct group *g, struct err *e)
-{
-    store->db.is_broken = false;
-    store->n_to_sync = 0;
-    /* FULL syncs the log with this commit; NORMAL leaves that to who is next. */
-    if (g->has_write &&
-        db_exec(&store->db, g->needs_disk ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
-                e) < 0)
-        return -1;
-    return db_exec(&store->db, g->has_write ? "BEGIN IMMEDIATE" : "BEGIN", e);
-}
 
 static int apply_all(struct store *store, struct group *g, struct err *e)
 {
@@ -127,17 +110,21 @@ static int renew_log(struct store *store, struct err *e)
     return 0;
 }
 
-static int note_journal(struct store *store, const struct group *g, struct err *e)
-{
-    bool is_new = g->seq > atomic_load(&store->journal.committed);
-    return g->has_write && is_new ? journal_note(store, g->seq, e) : 0;
-}
-
 static int write_group(struct store *store, struct group *g, bool has_unsynced, struct err *e)
 {
-    if (renew_log(store, e) < 0 || writer_begin(store, g, e) < 0)
+    if (renew_log(store, e) < 0)
         return -1;
-    if (apply_all(store, g, e) < 0 || note_journal(store, g, e) < 0 ||
+    store->db.is_broken = false;
+    store->n_to_sync = 0;
+    /* FULL syncs the log with this commit; NORMAL leaves that to a later one. */
+    if (g->has_write &&
+        db_exec(&store->db, g->needs_disk ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
+                e) < 0)
+        return -1;
+    if (db_exec(&store->db, g->has_write ? "BEGIN IMMEDIATE" : "BEGIN", e) < 0)
+        return -1;
+    bool is_news = g->has_write && g->seq > atomic_load(&store->journal.committed);
+    if (apply_all(store, g, e) < 0 || (is_news && journal_note(store, g->seq, e) < 0) ||
         (g->has_write && bodies_sync(store, e) < 0) || db_exec(&store->db, "COMMIT", e) < 0) {
         sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
         store->is_log_doubtful = true;
@@ -150,22 +137,16 @@ static int write_group(struct store *store, struct group *g, bool has_unsynced, 
 
 /* ---- after a group --------------------------------------------------------------------------- */
 
-static bool has_read(const struct group *g)
-{
-    LIST_EACH(&g->calls, it) {
-        if (CONTAINER_OF(it, struct store_call, node)->type->is_read)
-            return true;
-    }
-    return false;
-}
-
-/* The disk refuses, and who only reads is answered all the same: with what is there and what waits
- * to be written, in a transaction that stays in memory and is given up. What somebody waits for is
- * no part of it: they are told that it failed. */
+/* The disk refuses, and reads are answered all the same: with the rows that are there and those
+ * that wait to be written, in a transaction that stays in memory and is given up. Writes whose
+ * caller waits are no part of it: those callers are told that they failed. */
 static void answer_reads(struct store *store, struct group *g)
 {
     struct err ignored;
-    if (!has_read(g))
+    bool has_read = false;
+    LIST_EACH(&g->calls, it)
+        has_read |= CONTAINER_OF(it, struct store_call, node)->type->is_read;
+    if (!has_read)
         return;
     store->db.is_broken = false;
     store->n_to_sync = 0;
@@ -184,21 +165,12 @@ static void answer_reads(struct store *store, struct group *g)
     sqlite3_exec(store->db.handle, "PRAGMA cache_spill=ON", NULL, NULL, NULL);
 }
 
-/* A queued row that is newer makes the one that failed superfluous. */
+/* Whether a newer put of the same row is queued: then the one that failed is superfluous. */
 static bool is_superseded(struct store *store, const struct store_call *call)
 {
     const struct store_call *newer =
         call->row == NULL ? NULL : map_get(&store->queued_rows, call->row);
     return newer != NULL && (call->is_partial || !newer->is_partial);
-}
-
-static void put_back_one(struct store *store, struct store_call *call)
-{
-    if (call->row != NULL && map_get(&store->queued_rows, call->row) == NULL)
-        map_set(&store->queued_rows, call->row, call);
-    list_append(store->queue.next, &call->node); /* before the first: the list is a ring */
-    store->n_queued++;
-    store->queued_bytes += call->bytes;
 }
 
 static void set_trouble(struct store *store, const struct err *e)
@@ -213,29 +185,30 @@ static void set_trouble(struct store *store, const struct err *e)
 
 static void finish_group(struct store *store, struct group *g, const struct err *failure)
 {
-    if (failure != NULL) {
-        /* The disk failed. Who waits is told and may try again; what nobody waits for goes back to
-         * the front, the last of it first. */
-        struct list told;
-        list_init(&told);
-        while (!list_is_empty(&g->calls)) {
-            struct store_call *call = CONTAINER_OF(g->calls.prev, struct store_call, node);
-            list_remove(&call->node);
-            if (!call->is_answered) {
-                call->has_failed = true;
-                call->error = *failure;
-            }
-            if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
-                is_superseded(store, call))
-                list_append(told.next, &call->node);
-            else
-                put_back_one(store, call);
+    struct list told;
+    list_init(&told);
+    /* The disk failed. Callers that wait are told and may try again; the other calls go back to the
+     * front of the queue, the last first. */
+    while (failure != NULL && !list_is_empty(&g->calls)) {
+        struct store_call *call = CONTAINER_OF(g->calls.prev, struct store_call, node);
+        list_remove(&call->node);
+        if (!call->is_answered) {
+            call->has_failed = true;
+            call->error = *failure;
         }
-        list_move_all(&told, &store->done);
-    } else {
-        store->groups++;
-        list_move_all(&g->calls, &store->done);
+        if (!call->type->is_write || call->fn != NULL || store->is_stopping ||
+            is_superseded(store, call)) {
+            list_append(told.next, &call->node);
+            continue;
+        }
+        if (call->row != NULL && map_get(&store->queued_rows, call->row) == NULL)
+            map_set(&store->queued_rows, call->row, call);
+        list_append(store->queue.next, &call->node); /* before the first: the list is a ring */
+        store->n_queued++;
+        store->queued_bytes += call->bytes;
     }
+    store->groups += failure == NULL;
+    list_move_all(failure == NULL ? &g->calls : &told, &store->done);
     set_trouble(store, failure);
     if (!list_is_empty(&store->done))
         uv_async_send(&store->async);
@@ -253,18 +226,15 @@ static void wait_until(struct store *store, uint64_t due_ms)
         pthread_cond_timedwait(&store->wake, &store->lock, &at);
 }
 
-/* Much waits: more would not make the group cheaper. */
-static bool is_crowded(const struct store *store)
-{
-    return store->n_queued > STORE_QUEUE_MAX / 8 || store->queued_bytes > STORE_QUEUE_BYTES / 8;
-}
-
-/* When the queue must be written although nobody waits for it. */
+/* When the queue must be written although no caller waits for it. */
 static uint64_t queue_due(const struct store *store, const struct clockwork *t)
 {
     if (store->is_failing)
         return t->retry_ms;
-    return is_crowded(store) ? 0 : t->linger_until_ms;
+    /* Much waits: more would not make the group cheaper. */
+    if (store->n_queued > STORE_QUEUE_MAX / 8 || store->queued_bytes > STORE_QUEUE_BYTES / 8)
+        return 0;
+    return t->linger_until_ms;
 }
 
 /* When there is something to do next, if nothing is queued until then; 0: now. */
@@ -278,20 +248,14 @@ static uint64_t next_due(const struct store *store, const struct clockwork *t)
     return sweep_due(store, due);
 }
 
-static void take_group(struct store *store, struct group *g)
-{
-    *g = (struct group){.seq = store->journalled};
-    list_init(&g->calls);
-    list_move_all(&store->queue, &g->calls);
-    map_free(&store->queued_rows);
-    store->n_queued = store->queued_bytes = store->n_awaited = 0;
-}
-
 static void run_group(struct store *store, struct clockwork *t)
 {
-    struct group g;
+    struct group g = {.seq = store->journalled};
     struct err e = {0};
-    take_group(store, &g);
+    list_init(&g.calls);
+    list_move_all(&store->queue, &g.calls);
+    map_free(&store->queued_rows);
+    store->n_queued = store->queued_bytes = store->n_awaited = 0;
     pthread_mutex_unlock(&store->lock);
     LIST_EACH(&g.calls, it) {
         const struct store_call *call = CONTAINER_OF(it, struct store_call, node);
@@ -319,7 +283,7 @@ static void run_group(struct store *store, struct clockwork *t)
     finish_group(store, &g, rc < 0 ? &e : NULL);
 }
 
-/* What nobody waited for. */
+/* Syncs what was committed without a caller that waits for it. */
 static void sync_late(struct store *store, struct clockwork *t)
 {
     struct err e;

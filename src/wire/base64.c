@@ -109,3 +109,30 @@ bool base64_decode(struct buf *out, const char *text, size_t len)
     return buf_append_char(out, (char)(bits >> 16)) &&
            (n == 2 || buf_append_char(out, (char)(bits >> 8 & 255)));
 }
+
+static unsigned base64_url_value(char c)
+{
+    if (c == '+' || c == '/')
+        return 0;
+    return values[(unsigned char)(c == '-' ? '+' : c == '_' ? '/' : c)];
+}
+
+bool base64_decode_url(struct buf *out, const char *text, size_t len)
+{
+    uint32_t bits = 0;
+    unsigned n = 0; /* bits that no byte has yet */
+    for (size_t i = 0; i < len; i++) {
+        unsigned value = base64_url_value(text[i]);
+        if (value == 0)
+            return false;
+        bits = bits << 6 | (value - 1);
+        n += 6;
+        if (n < 8)
+            continue;
+        n -= 8;
+        if (!buf_append_char(out, (char)(bits >> n & 255)))
+            return false;
+    }
+    /* One digit alone says nothing, and stray bits would make two texts of one value. */
+    return len % 4 != 1 && (bits & ((1U << n) - 1)) == 0;
+}

@@ -12,3 +12,5 @@ size_t base64_decoded_max(size_t len);
 /* False if the text is not base64 (padding, stray bits and characters are checked; line breaks are
  * skipped) or the result does not fit. */
 bool base64_decode(struct buf *out, const char *text, size_t len);
+/* The alphabet of section 5, without padding and line breaks, as tokens and JWKs have it. */
+bool base64_decode_url(struct buf *out, const char *text, size_t len);

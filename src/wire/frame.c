@@ -34,21 +34,15 @@ void frame_compact(struct frame_reader *r)
     r->at = 0;
 }
 
-/* How much to ask for: a page, or the rest of the frame that has begun. */
-static size_t read_size(const struct frame_reader *r)
-{
-    size_t have = r->in.len - r->at;
-    if (have < HEADER_SIZE)
-        return READ_SMALL;
-    size_t whole = HEADER_SIZE + (size_t)read_length(r->in.data + r->at);
-    size_t missing = whole > have ? whole - have : 0;
-    return MIN(MAX(missing, (size_t)READ_SMALL), (size_t)READ_LARGE);
-}
-
 ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd)
 {
     frame_compact(r);
-    size_t want = read_size(r);
+    /* A page, or the rest of the frame that has begun. */
+    size_t have = r->in.len - r->at, want = READ_SMALL;
+    if (have >= HEADER_SIZE) {
+        size_t whole = HEADER_SIZE + (size_t)read_length(r->in.data + r->at);
+        want = MIN(MAX(whole > have ? whole - have : 0, (size_t)READ_SMALL), (size_t)READ_LARGE);
+    }
     /* A frame refused by frame_next never gets here, so this is our caller's mistake. */
     if (!buf_reserve(&r->in, want))
         return -EMSGSIZE;
@@ -74,19 +68,6 @@ bool frame_feed(struct frame_reader *r, const void *data, size_t len)
     return buf_append(&r->in, data, len);
 }
 
-/* No payload has a NUL byte, and every length has one, unless it is that of 16 MiB or more: one
- * that comes before the end of a frame is the next one's. */
-static int refuse_half(struct frame_reader *r, size_t have, size_t length, struct err *e)
-{
-    const char *payload = r->in.data + r->at + HEADER_SIZE;
-    const char *nul = memchr(payload + r->looked, '\0', have - r->looked);
-    r->looked = have;
-    if (nul == NULL)
-        return 0;
-    return err_set(e, ERR_INVALID, "half a frame: of %zu bytes at most %zu came before the next",
-                   length, (size_t)(nul - payload));
-}
-
 int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len, struct err *e)
 {
     size_t have = r->in.len - r->at;
@@ -97,12 +78,19 @@ int frame_next(struct frame_reader *r, const char **ret_payload, size_t *ret_len
         return err_set(e, ERR_INVALID, "a frame of %zu bytes was announced; 1 to %zu are allowed",
                        length, FRAME_MAX);
     size_t came = MIN(have - HEADER_SIZE, length);
-    if (refuse_half(r, came, length, e) < 0)
-        return -1;
+    /* No payload has a NUL byte, and every length has one, unless it is that of 16 MiB or more: a
+     * NUL before the end of a frame belongs to the next frame. */
+    const char *payload = r->in.data + r->at + HEADER_SIZE;
+    const char *nul = memchr(payload + r->looked, '\0', came - r->looked);
+    r->looked = came;
+    if (nul != NULL)
+        return err_set(e, ERR_INVALID,
+                       "half a frame: of %zu bytes at most %zu came before the next", length,
+                       (size_t)(nul - payload));
     if (came < length)
         return 0;
     r->looked = 0;
-    *ret_payload = r->in.data + r->at + HEADER_SIZE;
+    *ret_payload = payload;
     *ret_len = length;
     r->at += HEADER_SIZE + length;
     return 1;

@@ -27,14 +27,14 @@ ssize_t frame_fill(struct frame_reader *r, int fd);
  * `*ret_fd` is left as it is if none did. */
 ssize_t frame_fill_with(struct frame_reader *r, int fd, int *ret_fd);
 
-/* Gives back what nobody reads any more; views into the reader end here, too. */
+/* Frees the space of payloads that were read; views into the reader end here, too. */
 void frame_compact(struct frame_reader *r);
 
 /* The same from memory, for what did not come from a descriptor. */
 bool frame_feed(struct frame_reader *r, const void *data, size_t len);
 
-/* A payload is text: a NUL byte in one that is not complete is the length of the next frame, so
- * whoever wrote the first has left half of it.
+/* A payload is text: a NUL byte in a payload that is not complete belongs to the length of the next
+ * frame, so the peer wrote only half of the first.
  *
  * 1 and a view of the next whole payload (not NUL-terminated), 0 if there is none yet, or -1 if the
  * peer broke the protocol; such a stream cannot be read any further. */

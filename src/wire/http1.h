@@ -115,11 +115,11 @@ struct http1_response {
     const char *content_type;
     int64_t content_length; /* bytes or one of the above */
     bool is_keep_alive;
-    bool asks_for_key;     /* WWW-Authenticate */
+    const char *challenge; /* WWW-Authenticate; NULL to leave out */
     const char *allow;     /* the methods of this path; NULL to leave out */
-    const char *file_name; /* to be saved under this name; NULL: it is no file */
-    const char *tag;       /* of a file that may be shown and kept, in quotes; NULL: neither */
-    const char *version;   /* of a file that may be had in parts, in quotes; NULL: it may not */
+    const char *file_name; /* to be saved under this name; NULL if the body is no file */
+    const char *tag;       /* in quotes, of a file that may be shown and cached; else NULL */
+    const char *version;   /* in quotes, of a file that may be fetched in parts; else NULL */
     bool is_part;          /* `content_length` bytes from `first` on, of `total` */
     int64_t first, total;  /* `total` also with the status 416 */
     const char *more;      /* other headers, each with its line end; NULL: none */

@@ -203,18 +203,6 @@ static int check_body(struct http1_parser *p)
     return 0;
 }
 
-static int check_expect(struct http1_parser *p)
-{
-    const char *expect = http1_header(p, "expect", NULL);
-    if (expect == NULL)
-        return 0;
-    if (strcasecmp(expect, "100-continue") != 0)
-        return refuse(p, 417, ERR_INVALID, "the only Expect understood is \"100-continue\"",
-                      "Leave the Expect header out.");
-    p->expects_continue = p->is_http_1_1 && p->has_body;
-    return 0;
-}
-
 static int on_headers_complete(llhttp_t *llhttp)
 {
     struct http1_parser *p = parser_of(llhttp);
@@ -223,11 +211,16 @@ static int on_headers_complete(llhttp_t *llhttp)
     if (llhttp->method == HTTP_CONNECT)
         return refuse(p, 501, ERR_INVALID, "CONNECT is not offered: this is not a proxy",
                       "Send the request directly.");
-    if (check_version(p) != 0 || check_single(p) != 0 || check_body(p) != 0 || check_expect(p) != 0)
+    if (check_version(p) != 0 || check_single(p) != 0 || check_body(p) != 0)
         return -1;
+    const char *expect = http1_header(p, "expect", NULL);
+    if (expect != NULL && strcasecmp(expect, "100-continue") != 0)
+        return refuse(p, 417, ERR_INVALID, "the only Expect understood is \"100-continue\"",
+                      "Leave the Expect header out.");
+    p->expects_continue = expect != NULL && p->is_http_1_1 && p->has_body;
     /* An offer to change the protocol may be ignored (RFC 9110, 7.8). */
     llhttp->upgrade = 0;
-    /* HTTP/1.0 could ask for it, but would want it confirmed; one request is what it is for. */
+    /* HTTP/1.0 could ask for another request, but would want that confirmed: it gets one. */
     p->is_keep_alive = p->is_http_1_1 && llhttp_should_keep_alive(llhttp);
     p->state = HTTP1_IN_BODY;
     return 0;

@@ -44,37 +44,10 @@ void http1_write_status(struct buf *out, int status)
     buf_printf(out, "HTTP/1.1 %d Status\r\n", status);
 }
 
-static void write_length(struct buf *out, int64_t length)
-{
-    if (length >= 0)
-        buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
-    else if (length == HTTP1_LENGTH_CHUNKED)
-        buf_append_str(out, "Transfer-Encoding: chunked\r\n");
-}
-
 static bool is_plain(unsigned char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
            (c != '\0' && strchr("!#$&+-.^_`|~", c) != NULL);
-}
-
-/* Never shown in a browser as part of a page of ours, unless it is a picture: what is in it is a
- * stranger's, and no script of it may run. The name comes
- * twice, for those who know RFC 5987 and for those who do not. */
-static void write_disposition(struct buf *out, const char *name, bool is_shown)
-{
-    buf_printf(out, "Content-Disposition: %s; filename=\"", is_shown ? "inline" : "attachment");
-    for (const char *c = name; *c != '\0'; c++)
-        buf_append_char(out, is_plain((unsigned char)*c) || *c == ' ' ? *c : '_');
-    buf_append_str(out, "\"; filename*=UTF-8''");
-    for (const char *c = name; *c != '\0'; c++) {
-        if (is_plain((unsigned char)*c))
-            buf_append_char(out, *c);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)*c);
-    }
-    buf_printf(out, "\r\nContent-Security-Policy: sandbox%s\r\n",
-               is_shown ? "; default-src 'none'; style-src 'unsafe-inline'; img-src data:" : "");
 }
 
 void http1_write_head(struct buf *out, const struct http1_response *response)
@@ -83,17 +56,37 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
     buf_append_str(out, "Content-Type: ");
     buf_append_str(out, response->content_type);
     buf_append_str(out, "\r\n");
-    write_length(out, response->content_length);
+    if (response->content_length >= 0)
+        buf_printf(out, "Content-Length: %lld\r\n", (long long)response->content_length);
+    else if (response->content_length == HTTP1_LENGTH_CHUNKED)
+        buf_append_str(out, "Transfer-Encoding: chunked\r\n");
     if (!response->is_keep_alive)
         buf_append_str(out, "Connection: close\r\n");
-    if (response->asks_for_key)
-        buf_append_str(out, "WWW-Authenticate: Bearer\r\n");
+    if (response->challenge != NULL)
+        buf_printf(out, "WWW-Authenticate: %s\r\n", response->challenge);
     if (response->allow != NULL)
         buf_printf(out, "Allow: %s\r\n", response->allow);
     if (response->more != NULL)
         buf_append_str(out, response->more);
-    if (response->file_name != NULL)
-        write_disposition(out, response->file_name, response->tag != NULL);
+    if (response->file_name != NULL) {
+        /* A browser shows the file as part of a page of ours only if it is a picture, and runs no
+         * script of it: a stranger wrote it. The name comes twice, for clients that know RFC 5987
+         * and for those that do not. */
+        bool is_shown = response->tag != NULL;
+        buf_printf(out, "Content-Disposition: %s; filename=\"", is_shown ? "inline" : "attachment");
+        for (const char *c = response->file_name; *c != '\0'; c++)
+            buf_append_char(out, is_plain((unsigned char)*c) || *c == ' ' ? *c : '_');
+        buf_append_str(out, "\"; filename*=UTF-8''");
+        for (const char *c = response->file_name; *c != '\0'; c++) {
+            if (is_plain((unsigned char)*c))
+                buf_append_char(out, *c);
+            else
+                buf_printf(out, "%%%02X", (unsigned char)*c);
+        }
+        buf_printf(out, "\r\nContent-Security-Policy: sandbox%s\r\n",
+                   is_shown ? "; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+                            : "");
+    }
     if (response->version != NULL)
         buf_printf(out, "ETag: %s\r\nAccept-Ranges: bytes\r\n", response->version);
     if (response->is_part)

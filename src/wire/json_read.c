@@ -98,15 +98,6 @@ static const char *name_before(const char *text, size_t end, int *ret_len)
     return text + at;
 }
 
-static int explain_overflow(const json_error_t *error, const char *text, struct err *e)
-{
-    int len;
-    const char *name = name_before(text, (size_t)error->position, &len);
-    err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: the number of \"%.*s\" is too big",
-            error->line, error->column, len, name);
-    return err_advise(e, "Use a number that fits 64 bits, or send it as text.");
-}
-
 /* ---- long strings ------------------------------------------------------------------------------
  *
  * The parser looks at every byte several times, which is most of what a picture costs on its way.
@@ -164,7 +155,7 @@ static void find_cuts(const char *text, size_t len, struct cuts *cuts)
     }
 }
 
-/* What was cut out here; NULL: nothing. */
+/* The string that was cut out here; NULL if none was. */
 static json_t *cut_of(const json_t *value, const char *text, struct cuts *cuts)
 {
     const char *name = json_string_value(value);
@@ -178,7 +169,7 @@ static json_t *cut_of(const json_t *value, const char *text, struct cuts *cuts)
     return json_stringn_nocheck(text + cuts->list[i].at, cuts->list[i].len);
 }
 
-/* No deeper than the limits allow. */
+/* Recurses no deeper than the limits of the text's depth. */
 static void put_back(json_t *value, const char *text, struct cuts *cuts)
 {
     for (size_t i = 0; cuts->n_left > 0 && i < json_array_size(value); i++) {
@@ -200,8 +191,8 @@ static void put_back(json_t *value, const char *text, struct cuts *cuts)
     }
 }
 
-/* NULL: there is nothing to cut, or it is not JSON; the parser sees all of it then, and says where
- * it is wrong. */
+/* NULL if there is nothing to cut, or if the text is not JSON: then the parser sees all of it, and
+ * says where it is wrong. */
 static json_t *load_cut(const char *text, size_t len, size_t flags)
 {
     struct cuts cuts = {.n = 0};
@@ -254,8 +245,14 @@ static int read_object(const char *text, size_t len, const struct json_limits *l
                     error.line, error.column);
             return err_advise(e, "Remove the NUL byte: JSON text cannot hold one.");
         }
-        if (json_error_code(&error) == json_error_numeric_overflow)
-            return explain_overflow(&error, text, e);
+        if (json_error_code(&error) == json_error_numeric_overflow) {
+            int name_len;
+            const char *name = name_before(text, (size_t)error.position, &name_len);
+            err_set(e, ERR_INVALID,
+                    "invalid JSON at line %d, column %d: the number of \"%.*s\" is too big",
+                    error.line, error.column, name_len, name);
+            return err_advise(e, "Use a number that fits 64 bits, or send it as text.");
+        }
         /* jansson speaks of its flags. */
         bool is_null = json_error_code(&error) == json_error_null_character;
         err_set(e, ERR_INVALID, "invalid JSON at line %d, column %d: %s", error.line, error.column,

@@ -12,46 +12,29 @@ static const char escape_of[256] = {
     ['\\'] = '\\',         [0x0e ... 0x1f] = 'u', [0x80 ... 0xff] = '?',
 };
 
-static size_t plain_prefix(const char *s, size_t len)
-{
-    size_t i = 0;
-    while (i < len && escape_of[(unsigned char)s[i]] == 0)
-        i++;
-    return i;
-}
-
-static size_t append_high(struct buf *out, const char *s, size_t len)
-{
-    /* Only the run of non-ASCII bytes: the rest still has to be looked at for escapes. */
-    size_t run = 0;
-    while (run < len && (unsigned char)s[run] >= 0x80)
-        run++;
-    utf8_append_lossy(out, s, run);
-    return run;
-}
-
-static void append_escape(struct buf *out, unsigned char c)
-{
-    static const char hex[] = "0123456789abcdef";
-    if (escape_of[c] == 'u') {
-        char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-        buf_append(out, text, sizeof(text));
-    } else {
-        char text[2] = {'\\', escape_of[c]};
-        buf_append(out, text, sizeof(text));
-    }
-}
-
 void json_append_escaped(struct buf *out, const char *s, size_t len)
 {
+    static const char digits[] = "0123456789abcdef";
     while (len > 0) {
-        size_t n = plain_prefix(s, len);
+        size_t n = 0;
+        while (n < len && escape_of[(unsigned char)s[n]] == 0)
+            n++;
         if (n > 0) {
             buf_append(out, s, n);
         } else if ((unsigned char)*s >= 0x80) {
-            n = append_high(out, s, len);
+            /* Only the run of non-ASCII bytes: the rest still has to be looked at for escapes. */
+            while (n < len && (unsigned char)s[n] >= 0x80)
+                n++;
+            utf8_append_lossy(out, s, n);
         } else {
-            append_escape(out, (unsigned char)*s);
+            unsigned char c = (unsigned char)*s;
+            if (escape_of[c] == 'u') {
+                char text[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+                buf_append(out, text, sizeof(text));
+            } else {
+                char text[2] = {'\\', escape_of[c]};
+                buf_append(out, text, sizeof(text));
+            }
             n = 1;
         }
         s += n;
@@ -185,36 +168,26 @@ void json_append_real(struct buf *out, double value)
         buf_append_str(out, ".0");
 }
 
-static void put_object_value(struct json_out *o, const json_t *object)
-{
-    json_put_object(o);
-    const char *key;
-    json_t *member;
-    json_object_foreach((json_t *)(uintptr_t)object, key, member) {
-        json_put_str(o, key);
-        buf_append_char(o->buf, ':');
-        o->needs_comma = false;
-        json_put_value(o, member);
-    }
-    json_put_object_end(o);
-}
-
-static void put_array_value(struct json_out *o, const json_t *array)
-{
-    json_put_array(o);
-    for (size_t i = 0; i < json_array_size(array); i++)
-        json_put_value(o, json_array_get(array, i));
-    json_put_array_end(o);
-}
-
 void json_put_value(struct json_out *o, const json_t *value)
 {
+    const char *key;
+    json_t *member;
     switch (json_typeof(value)) {
     case JSON_OBJECT:
-        put_object_value(o, value);
+        json_put_object(o);
+        json_object_foreach((json_t *)(uintptr_t)value, key, member) {
+            json_put_str(o, key);
+            buf_append_char(o->buf, ':');
+            o->needs_comma = false;
+            json_put_value(o, member);
+        }
+        json_put_object_end(o);
         break;
     case JSON_ARRAY:
-        put_array_value(o, value);
+        json_put_array(o);
+        for (size_t i = 0; i < json_array_size(value); i++)
+            json_put_value(o, json_array_get(value, i));
+        json_put_array_end(o);
         break;
     case JSON_STRING:
         json_put_text(o, json_string_value(value), json_string_length(value));

@@ -1,32 +1,20 @@
 /* Server-sent events as bytes. Daemon. */
 #include "wire/sse.h"
 
-static size_t line_length(const char *s, size_t len)
-{
-    size_t n = 0;
-    while (n < len && s[n] != '\n' && s[n] != '\r')
-        n++;
-    return n;
-}
-
-/* What separates the line before it from the next: nothing at the end, CRLF counts as one. */
-static size_t line_end(const char *s, size_t len)
-{
-    if (len >= 2 && s[0] == '\r' && s[1] == '\n')
-        return 2;
-    return len > 0;
-}
-
 void sse_append(struct buf *out, const char *name, const char *data, size_t len)
 {
     buf_printf(out, "event: %s\n", name);
     size_t separator;
     do {
-        size_t n = line_length(data, len);
+        size_t n = 0;
+        while (n < len && data[n] != '\n' && data[n] != '\r')
+            n++;
         buf_append(out, "data: ", 6);
         buf_append(out, data, n);
         buf_append_char(out, '\n');
-        separator = line_end(data + n, len - n);
+        /* Nothing follows the last line, and CRLF is one separator. */
+        bool is_crlf = len - n >= 2 && data[n] == '\r' && data[n + 1] == '\n';
+        separator = is_crlf ? 2 : n < len;
         data += n + separator;
         len -= n + separator;
     } while (separator > 0);

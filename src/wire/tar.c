@@ -196,20 +196,6 @@ static int tar_take_records(struct tar_reader *r)
     return 0;
 }
 
-static int tar_take_extension(struct tar_reader *r)
-{
-    int status = 0;
-    size_t len = strnlen(buf_str(&r->records), r->records.len);
-    if (r->extension == 'x' || r->extension == 'g')
-        status = tar_take_records(r);
-    else if (!tar_text(buf_str(&r->records), len,
-                       r->extension == 'L' ? r->long_path : r->long_target))
-        status = tar_refuse(r, "a path in it is too long");
-    r->extension = '\0';
-    buf_clear(&r->records);
-    return status;
-}
-
 /* A field that ends with a NUL or with its place. */
 static void tar_field(char *out, const char *field, size_t size)
 {
@@ -322,8 +308,17 @@ static int tar_take_bytes(struct tar_reader *r, const char *data, size_t len)
         status = r->listener->on_data(r->context, data, len);
     if (status != 0 || r->left > 0)
         return status;
-    if (r->extension != '\0')
-        return tar_take_extension(r);
+    if (r->extension != '\0') {
+        size_t text_len = strnlen(buf_str(&r->records), r->records.len);
+        if (r->extension == 'x' || r->extension == 'g')
+            status = tar_take_records(r);
+        else if (!tar_text(buf_str(&r->records), text_len,
+                           r->extension == 'L' ? r->long_path : r->long_target))
+            status = tar_refuse(r, "a path in it is too long");
+        r->extension = '\0';
+        buf_clear(&r->records);
+        return status;
+    }
     if (!r->is_in_file)
         return 0;
     r->is_in_file = false;

@@ -57,7 +57,7 @@ struct tar_reader {
     bool has_long_size;
     unsigned n_zeros; /* empty blocks at the end */
     struct tar_entry entry;
-    const char *wrong; /* why it is no archive that is understood; NULL: nothing is */
+    const char *wrong; /* why the archive is refused; NULL while it is not */
 };
 
 void tar_reader_init(struct tar_reader *r, const struct tar_listener *listener, void *context);

@@ -51,58 +51,6 @@ static char *cut(char **rest, char stop)
     return text;
 }
 
-static int parse_path(char *path, struct target *t, struct err *e)
-{
-    for (char *rest = path; rest != NULL;) {
-        char *segment = cut(&rest, '/');
-        if (t->n_segments == TARGET_SEGMENTS_MAX)
-            return err_set(e, ERR_NOT_FOUND, "no path here has more than %d segments",
-                           TARGET_SEGMENTS_MAX);
-        if (!decode(segment, false))
-            return refuse_encoding("the path", e);
-        t->segments[t->n_segments++] = segment;
-    }
-    return 0;
-}
-
-static bool has_param(const struct target *t, const char *name)
-{
-    for (size_t i = 0; i < t->n_params; i++) {
-        if (strcmp(t->params[i].name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int add_param(char *name, char *value, struct target *t, struct err *e)
-{
-    if (!decode(name, true) || !decode(value, true))
-        return refuse_encoding("the query", e);
-    if (has_param(t, name)) {
-        err_set(e, ERR_INVALID, "the query parameter \"%s\" is given twice", name);
-        return err_advise(e, "Give every parameter once.");
-    }
-    if (t->n_params == TARGET_PARAMS_MAX)
-        return err_set(e, ERR_INVALID, "the query has more than %d parameters", TARGET_PARAMS_MAX);
-    t->params[t->n_params++] = (struct target_param){.name = name, .value = value};
-    return 0;
-}
-
-static int parse_query(char *query, struct target *t, struct err *e)
-{
-    for (char *rest = query; rest != NULL;) {
-        char *value = cut(&rest, '&');
-        if (*value == '\0')
-            continue;
-        char *name = cut(&value, '=');
-        if (value == NULL)
-            value = name + strlen(name); /* a name alone: an empty value */
-        if (add_param(name, value, t, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 int target_parse(struct arena *arena, const char *raw, size_t len, struct target *ret_target,
                  struct err *e)
 {
@@ -115,7 +63,35 @@ int target_parse(struct arena *arena, const char *raw, size_t len, struct target
     ret_target->n_params = 0;
     char *query = arena_copy(arena, raw, len);
     char *path = cut(&query, '?') + 1;
-    if (parse_path(path, ret_target, e) < 0)
-        return -1;
-    return query != NULL ? parse_query(query, ret_target, e) : 0;
+    for (char *rest = path; rest != NULL;) {
+        char *segment = cut(&rest, '/');
+        if (ret_target->n_segments == TARGET_SEGMENTS_MAX)
+            return err_set(e, ERR_NOT_FOUND, "no path here has more than %d segments",
+                           TARGET_SEGMENTS_MAX);
+        if (!decode(segment, false))
+            return refuse_encoding("the path", e);
+        ret_target->segments[ret_target->n_segments++] = segment;
+    }
+    for (char *rest = query; rest != NULL;) {
+        char *value = cut(&rest, '&');
+        if (*value == '\0')
+            continue;
+        char *name = cut(&value, '=');
+        if (value == NULL)
+            value = name + strlen(name); /* a name alone: an empty value */
+        if (!decode(name, true) || !decode(value, true))
+            return refuse_encoding("the query", e);
+        for (size_t i = 0; i < ret_target->n_params; i++) {
+            if (strcmp(ret_target->params[i].name, name) != 0)
+                continue;
+            err_set(e, ERR_INVALID, "the query parameter \"%s\" is given twice", name);
+            return err_advise(e, "Give every parameter once.");
+        }
+        if (ret_target->n_params == TARGET_PARAMS_MAX)
+            return err_set(e, ERR_INVALID, "the query has more than %d parameters",
+                           TARGET_PARAMS_MAX);
+        ret_target->params[ret_target->n_params++] =
+            (struct target_param){.name = name, .value = value};
+    }
+    return 0;
 }

@@ -36,7 +36,7 @@ static bool websocket_is_control(int opcode)
 
 /* ---- the head of a frame --------------------------------------------------------------------- */
 
-/* How long it is, as far as that is known. */
+/* How long the head is, as far as its first bytes tell. */
 static size_t websocket_head_size(const struct websocket_reader *r)
 {
     if (r->head_len < 2)
@@ -57,7 +57,7 @@ static uint64_t websocket_length(const struct websocket_reader *r)
     return be64toh(wide);
 }
 
-/* As soon as its first two bytes are there: nobody waits for the rest of nonsense. */
+/* Called with the first two bytes: the rest of nonsense is not waited for. */
 static enum websocket_event websocket_check_start(struct websocket_reader *r)
 {
     int opcode = r->head[0] & OPCODE;
@@ -75,8 +75,16 @@ static enum websocket_event websocket_check_start(struct websocket_reader *r)
     return WEBSOCKET_MORE;
 }
 
-static enum websocket_event websocket_begin_frame(struct websocket_reader *r)
+static enum websocket_event websocket_feed_head(struct websocket_reader *r, const char *data,
+                                                size_t len, size_t *used)
 {
+    while (r->head_len < websocket_head_size(r)) {
+        if (*used == len)
+            return WEBSOCKET_MORE;
+        r->head[r->head_len++] = (unsigned char)data[(*used)++];
+        if (r->head_len == 2 && websocket_check_start(r) == WEBSOCKET_BROKEN)
+            return WEBSOCKET_BROKEN;
+    }
     int opcode = r->head[0] & OPCODE, length = r->head[1] & LENGTH;
     r->left = websocket_length(r);
     r->unmasked = 0;
@@ -92,53 +100,7 @@ static enum websocket_event websocket_begin_frame(struct websocket_reader *r)
     return WEBSOCKET_MORE;
 }
 
-static enum websocket_event websocket_feed_head(struct websocket_reader *r, const char *data,
-                                                size_t len, size_t *used)
-{
-    while (r->head_len < websocket_head_size(r)) {
-        if (*used == len)
-            return WEBSOCKET_MORE;
-        r->head[r->head_len++] = (unsigned char)data[(*used)++];
-        if (r->head_len == 2 && websocket_check_start(r) == WEBSOCKET_BROKEN)
-            return WEBSOCKET_BROKEN;
-    }
-    return websocket_begin_frame(r);
-}
-
 /* ---- its payload ----------------------------------------------------------------------------- */
-
-static void websocket_unmask(struct websocket_reader *r, struct buf *into, const char *data,
-                             size_t len)
-{
-    const unsigned char *mask = r->head + websocket_head_size(r) - 4;
-    size_t at = into->len;
-    buf_append(into, data, len);
-    for (size_t i = 0; i < len; i++)
-        into->data[at + i] = (char)(into->data[at + i] ^ mask[(r->unmasked + i) % 4]);
-    r->unmasked += len;
-    r->left -= len;
-}
-
-static bool websocket_is_code(int code)
-{
-    return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
-           (code >= 3000 && code <= 4999);
-}
-
-static enum websocket_event websocket_end_close(struct websocket_reader *r)
-{
-    const struct buf *c = &r->control;
-    r->code = WEBSOCKET_NO_CODE;
-    if (c->len == 0)
-        return WEBSOCKET_IS_CLOSE;
-    int code = c->len < 2 ? 0 : (unsigned char)c->data[0] << 8 | (unsigned char)c->data[1];
-    if (!websocket_is_code(code))
-        return websocket_break(r, WEBSOCKET_PROTOCOL_ERROR, "there is no such reason to close");
-    if (!utf8_is_valid(c->data + 2, c->len - 2))
-        return websocket_break(r, WEBSOCKET_NOT_TEXT, "the reason to close is no text");
-    r->code = code;
-    return WEBSOCKET_IS_CLOSE;
-}
 
 static enum websocket_event websocket_end_frame(struct websocket_reader *r)
 {
@@ -146,8 +108,21 @@ static enum websocket_event websocket_end_frame(struct websocket_reader *r)
     bool is_last = r->head[0] & FIN;
     r->head_len = 0;
     r->is_in_frame = false;
-    if (opcode == WEBSOCKET_CLOSE)
-        return websocket_end_close(r);
+    if (opcode == WEBSOCKET_CLOSE) {
+        const struct buf *c = &r->control;
+        r->code = WEBSOCKET_NO_CODE;
+        if (c->len == 0)
+            return WEBSOCKET_IS_CLOSE;
+        int code = c->len < 2 ? 0 : (unsigned char)c->data[0] << 8 | (unsigned char)c->data[1];
+        bool is_code = (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+                       (code >= 3000 && code <= 4999);
+        if (!is_code)
+            return websocket_break(r, WEBSOCKET_PROTOCOL_ERROR, "there is no such reason to close");
+        if (!utf8_is_valid(c->data + 2, c->len - 2))
+            return websocket_break(r, WEBSOCKET_NOT_TEXT, "the reason to close is no text");
+        r->code = code;
+        return WEBSOCKET_IS_CLOSE;
+    }
     if (websocket_is_control(opcode))
         return opcode == WEBSOCKET_PING ? WEBSOCKET_IS_PING : WEBSOCKET_IS_PONG;
     if (!is_last)
@@ -165,7 +140,7 @@ enum websocket_event websocket_feed(struct websocket_reader *r, const char *data
     enum websocket_event event = r->why != NULL ? WEBSOCKET_BROKEN : WEBSOCKET_MORE;
     *ret_used = 0;
     if (r->opcode == 0 && !r->is_in_frame)
-        buf_clear(&r->message); /* the last one was seen */
+        buf_clear(&r->message); /* the caller has seen the last one */
     while (event == WEBSOCKET_MORE) {
         if (!r->is_in_frame)
             event = websocket_feed_head(r, data, len, ret_used);
@@ -173,7 +148,14 @@ enum websocket_event websocket_feed(struct websocket_reader *r, const char *data
             return event;
         size_t n = (size_t)MIN(r->left, (uint64_t)(len - *ret_used));
         bool is_control = websocket_is_control(r->head[0] & OPCODE);
-        websocket_unmask(r, is_control ? &r->control : &r->message, data + *ret_used, n);
+        struct buf *into = is_control ? &r->control : &r->message;
+        const unsigned char *mask = r->head + websocket_head_size(r) - 4;
+        size_t at = into->len;
+        buf_append(into, data + *ret_used, n);
+        for (size_t i = 0; i < n; i++)
+            into->data[at + i] = (char)(into->data[at + i] ^ mask[(r->unmasked + i) % 4]);
+        r->unmasked += n;
+        r->left -= n;
         *ret_used += n;
         if (r->left > 0)
             return WEBSOCKET_MORE;

@@ -45,7 +45,7 @@ struct websocket_reader {
     struct buf control; /* of the current control frame, which may come between fragments */
     int opcode;         /* of the current message; 0: none has begun */
     int code;           /* after WEBSOCKET_BROKEN: what to close with. After a close: its code */
-    const char *why;    /* likewise, in words */
+    const char *why;    /* the same in words */
 };
 
 enum websocket_event {
@@ -71,5 +71,5 @@ size_t websocket_head(unsigned char head[WEBSOCKET_HEAD_MAX], enum websocket_opc
 void websocket_put(struct buf *out, enum websocket_opcode opcode, const void *data, size_t len);
 void websocket_put_close(struct buf *out, int code, const char *why);
 
-/* The value of Sec-WebSocket-Accept for a Sec-WebSocket-Key. -1: it is none. */
+/* The value of Sec-WebSocket-Accept for a Sec-WebSocket-Key. -1 if the key is not valid. */
 int websocket_accept(const char *key, char ret[WEBSOCKET_ACCEPT_SIZE]);

@@ -145,6 +145,36 @@ static void the_example_file_holds_the_defaults(void **state)
     config_free(&defaults);
 }
 
+static void issuers_of_tokens(void **state)
+{
+    (void)state;
+    struct config c = parse("agents: [{id: ana}]\n"
+                            "oauth:\n"
+                            "  resource: https://cella.example.com:8443\n"
+                            "  leeway_secs: 0\n"
+                            "  issuers:\n"
+                            "    - {issuer: https://id, audience: [a, b], keys: [/k1, /k2],\n"
+                            "       algorithms: [EdDSA], scopes: [x, y], agent_claim: who}\n"
+                            "    - {issuer: librechat, audience: codeapi, keys: /k, agent: ana}\n"
+                            "    - {issuer: other, audience: x, keys: /k}\n");
+    const struct config_issuer *i = c.oauth.issuers;
+    assert_int_equal(c.oauth.n_issuers, 3);
+    assert_int_equal(c.oauth.leeway_secs, 0);
+    assert_string_equal(c.oauth.resource, "https://cella.example.com:8443");
+    assert_string_equal(i[0].audiences[1], "b");
+    assert_string_equal(i[0].keys[1], "/k2");
+    assert_string_equal(i[0].scopes[1], "y");
+    assert_null(i[0].scopes[2]);
+    assert_int_equal(i[0].algorithms, CONFIG_EDDSA);
+    assert_string_equal(i[0].agent_claim, "who");
+    assert_null(i[0].agent);
+    assert_int_equal(i[1].algorithms, CONFIG_EDDSA | CONFIG_RS256);
+    assert_string_equal(i[1].agent, "ana");
+    assert_null(i[1].scopes[0]);
+    assert_string_equal(i[2].agent, CONFIG_DEFAULT_AGENT);
+    config_free(&c);
+}
+
 /* As the seed of it all has it. */
 static void agents_and_bindings(void **state)
 {
@@ -327,6 +357,25 @@ static void mistakes_name_line_and_remedy(void **state)
         {"pool: 1\n---\npool: 2\n", "test.yaml:2: a second document", "---"},
         {"pool: 1\nlimits: {pids: 9\n", "not valid YAML", "bracket"},
         {"pool:\t1\n\tx: 2\n", "not valid YAML", "tabs"},
+        {"oauth: {issuers: [{issuer: x, keys: /k}]}\n", "test.yaml:1: an issuer has no audience",
+         "keys: [FILE]"},
+        {"oauth: {issuers: [{issuer: x, audience: y}]}\n", "an issuer has no keys", "issuer"},
+        {"oauth: {issuers: [{audience: y, keys: /k}]}\n", "an issuer has no issuer", "issuer"},
+        {"oauth: {issuers: [{issuer: x, audience: y, keys: k}]}\n", "not an absolute path", "PEM"},
+        {"oauth: {issuers: [{issuer: x, audience: y, keys: /k, scopes: [a b]}]}\n", "not one scope",
+         "words"},
+        {"oauth: {issuers: [{issuer: x, audience: y, keys: /k, algorithms: [none]}]}\n",
+         "\"none\" is not possible here", "EdDSA, RS256"},
+        {"oauth: {issuers: [{issuer: x, audience: y, keys: /k, algorithms: []}]}\n",
+         "algorithms is empty", "both"},
+        {"oauth: {issuers: [{issuer: x, audience: y, keys: /k, agent: eve}]}\n",
+         "there is no agent \"eve\"", "agents"},
+        {"oauth: {issuers: [{issuer: x, audience: y, keys: /k}, {issuer: x, audience: y, keys: "
+         "/k}]}\n",
+         "given twice", "several keys"},
+        {"oauth: {resource: \"https://a/b\"}\n", "not a server's URL", "without a path"},
+        {"oauth: {resource: cella}\n", "not a server's URL", "https://"},
+        {"oauth: {leeway_secs: 4000}\n", "from 0 to 3600", "3600"},
         {"\"pool\\0\": 1\n", "unknown field", "pool"},
         {"x: &a [*a]\n", "unknown field \"x\"", "pool"},
         {"profiles: &a {b: *a}\n", "aliases", "Write the value out"},
@@ -527,6 +576,7 @@ int main(void)
         cmocka_unit_test(every_field_is_read),
         cmocka_unit_test(the_example_file_holds_the_defaults),
         cmocka_unit_test(agents_and_bindings),
+        cmocka_unit_test(issuers_of_tokens),
         cmocka_unit_test(the_default_agent_has_all_unless_it_is_configured),
         cmocka_unit_test(limits_not_given_keep_their_defaults),
         cmocka_unit_test(mistakes_name_line_and_remedy),

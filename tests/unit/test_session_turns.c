@@ -1,6 +1,7 @@
 /* Turns without interpreters: who is next, and what happens to those that take too long. */
 #include "base/clock.h"
 #include "session/engine_state.h"
+#include "session/exec.h"
 #include "session/session.h"
 #include "session/turns.h"
 #include "unit.h"
@@ -130,7 +131,7 @@ static void test_cells_come_first(void **state)
 {
     (void)state;
     world.engine.n_running = 1;
-    world.engine.ran_ms = clock_mono_ms();
+    world.engine.counted.ns = clock_mono_ns();
     assert_false(turn_take(save_of(0), TURNS_SAVES));
     assert_true(turn_take(save_of(1), TURNS_AWAITED)); /* a cell waits for this one, too */
     turn_give(save_of(1));
@@ -188,6 +189,21 @@ static void test_passing(void **state)
     assert_ptr_equal(next_settled(), &world.sessions[0]);
 }
 
+/* Eight cells ran at once on one core, each for half of the time that the machine has run. */
+static void test_waiting_for_others_is_no_work(void **state)
+{
+    (void)state;
+    uint64_t now_ns = clock_mono_ns(), half_ns = now_ns / 2;
+    struct exec exec = {.session = &world.sessions[0], .started_ns = now_ns - half_ns};
+    world.engine.counted = (struct timing_moment){.ns = now_ns, .worked_ns = half_ns};
+    assert_true(timing_ran_ns(&exec) >= half_ns); /* it ran alone */
+    world.engine.counted.worked_ns = 8 * half_ns;
+    uint64_t ran_ns = timing_ran_ns(&exec);
+    assert_true(ran_ns > half_ns / 16 && ran_ns < half_ns / 4);
+    world.engine.counted.worked_ns = 1000 * half_ns;
+    assert_true(timing_ran_ns(&exec) >= half_ns / 10); /* what can be lost has a bound */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +213,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cells_come_first, begin, end),
         cmocka_unit_test_setup_teardown(test_those_that_hang, begin, end),
         cmocka_unit_test_setup_teardown(test_passing, begin, end),
+        cmocka_unit_test_setup_teardown(test_waiting_for_others_is_no_work, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

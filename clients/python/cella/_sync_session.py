@@ -100,8 +100,8 @@ class Session:
 
     def run(self, code: str, *, timeout: t.Optional[float] = None,
                   wait: t.Optional[float] = None, on_output: t.Optional[OnOutput] = None,
-                  input: Answers = None, check: bool = False, budget: t.Optional[int] = OUTPUT_BYTES,
-                  **options: t.Any) -> Result:
+                  input: Answers = None, check: bool = False,
+                  budget: t.Optional[int] = OUTPUT_BYTES, **options: t.Any) -> Result:
         """Runs a cell. `timeout` is in seconds. `on_output` is called with ("stdout" or "stderr",
         text) while it runs. `input` answers what it asks: a function of the prompt, or lines.
         After `wait` seconds the result is told also if the cell still runs: wait() goes on.
@@ -171,7 +171,8 @@ class Session:
             yield_ms=None if seconds is None else round(seconds * 1000))
         return self._result(told)
 
-    def input(self, text: t.Optional[str], *, budget: t.Optional[int] = OUTPUT_BYTES) -> Result:
+    def input(self, text: t.Optional[str], *,
+                    budget: t.Optional[int] = OUTPUT_BYTES) -> Result:
         """Gives a line to the cell that waits for one, and waits for it; None is the end."""
         told = self.client.session_input(self._started(), text=text, budget=budget,
                                                eof=True if text is None else None)

@@ -66,17 +66,6 @@ static void answer_event(const char *event)
     answer();
 }
 
-static void fail(const char *message, const char *what, int errnum)
-{
-    char text[512];
-    snprintf(text, sizeof(text), "%s %s: %s", message, what, strerror(errnum));
-    struct json_out json = begin_answer("fatal");
-    json_put_member_str(&json, "message", text);
-    json_put_object_end(&json);
-    answer();
-    exit_shell(1);
-}
-
 /* ---- a reserve of descriptors ------------------------------------------------------------------
  *
  * A few that user code cannot use up, so that a cell which took all it could get is followed by one
@@ -124,8 +113,15 @@ static void go_to(char *path)
     int r = make_directories(path);
     if (r == 0 && chdir(path) < 0)
         r = -errno;
-    if (r < 0)
-        fail("cannot use as cwd", path, -r);
+    if (r < 0) {
+        char text[512];
+        snprintf(text, sizeof(text), "cannot use as cwd %s: %s", path, strerror(-r));
+        struct json_out json = begin_answer("fatal");
+        json_put_member_str(&json, "message", text);
+        json_put_object_end(&json);
+        answer();
+        exit_shell(1);
+    }
     set_working_directory(path);
     set_pwd();
 }
@@ -146,21 +142,6 @@ static void set_up(void)
 
 /* ---- cells -------------------------------------------------------------------------------------
  */
-
-/* The user may have closed 1 and 2: then the pipes themselves have these numbers. */
-static void take_pipes(const int fds[2])
-{
-    int out = fds[0] > 2 ? fds[0] : fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
-    int err = fds[1] > 2 ? fds[1] : fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
-    dup2(out, STDOUT_FILENO);
-    dup2(err, STDERR_FILENO);
-    close(out);
-    close(err);
-    for (int i = 0; i < 2; i++)
-        if (fds[i] == 0)
-            close(fds[i]);
-    clearerr(stdout);
-}
 
 static void put_error(struct json_out *json, const struct cell_verdict *verdict)
 {
@@ -259,7 +240,17 @@ static void exec(void)
     int pipes[2];
     if (!channel_take_fds(&session.channel, pipes, 2) || session.request.code.data == NULL)
         exit_shell(1);
-    take_pipes(pipes);
+    /* The user may have closed 1 and 2: then the pipes themselves have these numbers. */
+    int out = pipes[0] > 2 ? pipes[0] : fcntl(pipes[0], F_DUPFD_CLOEXEC, 3);
+    int err = pipes[1] > 2 ? pipes[1] : fcntl(pipes[1], F_DUPFD_CLOEXEC, 3);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    close(out);
+    close(err);
+    for (int i = 0; i < 2; i++)
+        if (pipes[i] == 0)
+            close(pipes[i]);
+    clearerr(stdout);
     close_reserve();
     children_notice();
     input_begin_cell(id);
@@ -303,14 +294,6 @@ static void answer_checkpoint(int64_t id, pid_t pid, int threads, const char *tr
     answer();
 }
 
-static void answer_woken(void)
-{
-    struct json_out json = begin_answer("woken");
-    notes_put(&json);
-    json_put_object_end(&json);
-    answer();
-}
-
 static void checkpoint(void)
 {
     int64_t id = session.request.id;
@@ -327,10 +310,14 @@ static void checkpoint(void)
     if (!is_alone)
         close(sock);
     close_reserve();
-    if (pid == 0)
-        answer_woken();
-    else
+    if (pid == 0) {
+        struct json_out json = begin_answer("woken");
+        notes_put(&json);
+        json_put_object_end(&json);
+        answer();
+    } else {
         answer_checkpoint(id, pid, threads, tracer);
+    }
 }
 
 static void save(void)

@@ -43,17 +43,6 @@ static struct {
     bool has_exited;     /* where a script would have ended */
 } now;
 
-/* The start script shows in no message and in no variable: it is as if one called "bash" ran. */
-static void forget_script(void)
-{
-    xfree(dollar_vars[0]);
-    dollar_vars[0] = savestring("bash");
-    SHELL_VAR *sources = find_variable("BASH_SOURCE");
-    if (sources != NULL && array_p(sources))
-        array_insert(array_cell(sources), 0, dollar_vars[0]);
-    bind_variable("_", dollar_vars[0], 0);
-}
-
 _Noreturn static void leave(void)
 {
     now.is_running = false;
@@ -73,25 +62,21 @@ static int fflush_of_shell(FILE *stream)
 
 /* ---- exec ------------------------------------------------------------------------------------ */
 
-/* What bash does with a file that is no program: it runs it as a script. */
-static void run_as_script(const char *path, char *const args[], char *const env[])
-{
-    size_t n = 0;
-    while (args[n] != NULL)
-        n++;
-    char **with_shell = mem_alloc((n + 3) * sizeof(*with_shell));
-    with_shell[0] = dollar_vars[0];
-    with_shell[1] = (char *)(uintptr_t)path;
-    for (size_t i = 1; i < n; i++)
-        with_shell[i + 1] = args[i];
-    execve("/proc/self/exe", with_shell, env);
-}
-
 _Noreturn static void become(const char *path, char *const args[], char *const env[], int errors)
 {
     execve(path, args, env);
-    if (errno == ENOEXEC)
-        run_as_script(path, args, env);
+    if (errno == ENOEXEC) {
+        /* What bash does with a file that is no program: it runs it as a script. */
+        size_t n = 0;
+        while (args[n] != NULL)
+            n++;
+        char **with_shell = mem_alloc((n + 3) * sizeof(*with_shell));
+        with_shell[0] = dollar_vars[0];
+        with_shell[1] = (char *)(uintptr_t)path;
+        for (size_t i = 1; i < n; i++)
+            with_shell[i + 1] = args[i];
+        execve("/proc/self/exe", with_shell, env);
+    }
     int error = errno;
     ssize_t ignored = write(errors, &error, sizeof(error));
     (void)ignored;
@@ -168,7 +153,13 @@ void cell_prepare(void)
         close_buffered_fd(default_buffered_input); /* the start script */
         default_buffered_input = -1;
     }
-    forget_script();
+    /* The start script shows in no message and in no variable, as if "bash" were its name. */
+    xfree(dollar_vars[0]);
+    dollar_vars[0] = savestring("bash");
+    SHELL_VAR *sources = find_variable("BASH_SOURCE");
+    if (sources != NULL && array_p(sources))
+        array_insert(array_cell(sources), 0, dollar_vars[0]);
+    bind_variable("_", dollar_vars[0], 0);
     expand_aliases = expaliases_flag = 1;
     no_exit_on_failed_exec = 1; /* `exec` of a misspelt name is no reason to end */
     bash_history_disable();
@@ -215,30 +206,6 @@ static void clear_the_deck(void)
     restore_sigmask();
 }
 
-/* On INT: after the interrupt has ended the cell's commands. A trap that jumps, to leave or because
- * of another interrupt, lands where the cell did. */
-static void run_users_trap(void)
-{
-    if (!signal_is_trapped(SIGINT) || signal_is_ignored(SIGINT) || now.is_interrupted)
-        return;
-    now.is_interrupted = true;
-    run_interrupt_trap(0);
-}
-
-/* On EXIT: where a script would have ended. It runs once, as it would there. */
-static void run_exit_trap_once(void)
-{
-    now.has_exited = true;
-    if (signal_is_trapped(EXIT_TRAP))
-        last_command_exit_value = run_exit_trap();
-    clear_the_deck();
-    if (getpid() != session_pid) /* a part of the trap that jumped out of a process of its own */
-        leave();
-    run_trap_cleanup(EXIT_TRAP);
-    restore_default_signal(EXIT_TRAP);
-    now.is_interrupted |= interrupts_take_hit();
-}
-
 static enum ending ending_of(int code, bool was_parsing)
 {
     /* A job of its own (set -m) that died of SIGINT ends the cell too. */
@@ -266,25 +233,29 @@ static enum ending land(int code)
         leave();
     if (last_command_exit_value == 0 && !is_exit)
         last_command_exit_value = EXECUTION_FAILURE;
-    if (is_hit)
-        run_users_trap();
+    /* On INT: after the interrupt has ended the cell's commands. A trap that jumps, to leave or
+     * because of another interrupt, lands where the cell did. */
+    if (is_hit && signal_is_trapped(SIGINT) && !signal_is_ignored(SIGINT) && !now.is_interrupted) {
+        now.is_interrupted = true;
+        run_interrupt_trap(0);
+    }
     now.is_interrupted |= is_hit;
     enum ending ending = ending_of(code, was_parsing);
     bool is_end = is_exit || ending == ENDED_ERREXIT || ending == ENDED_FATAL;
-    if (is_end && !now.exit_ends)
-        run_exit_trap_once();
+    if (is_end && !now.exit_ends) {
+        /* On EXIT: where a script would have ended. It runs once, as it would there. */
+        now.has_exited = true;
+        if (signal_is_trapped(EXIT_TRAP))
+            last_command_exit_value = run_exit_trap();
+        clear_the_deck();
+        /* A part of the trap may have jumped out of a process of its own. */
+        if (getpid() != session_pid)
+            leave();
+        run_trap_cleanup(EXIT_TRAP);
+        restore_default_signal(EXIT_TRAP);
+        now.is_interrupted |= interrupts_take_hit();
+    }
     return now.is_interrupted ? ENDED_INTERRUPTED : ending;
-}
-
-static void begin_reading(char *code)
-{
-    reset_parser();
-    with_input_from_string(code, dollar_vars[0]);
-    EOF_Reached = 0;
-    line_number = 0;
-    read_but_dont_execute = 0; /* set -n: for the cell that says so */
-    now.command = NULL;
-    now.is_interrupted = now.has_exited = false;
 }
 
 static enum ending run_commands(int *ret_line)
@@ -354,7 +325,13 @@ void cell_run(const char *code, bool exit_ends, struct cell_verdict *ret)
 {
     int line = 0;
     char *copy = mem_strdup(code); /* the channel's buffer is needed for input */
-    begin_reading(copy);
+    reset_parser();
+    with_input_from_string(copy, dollar_vars[0]);
+    EOF_Reached = 0;
+    line_number = 0;
+    read_but_dont_execute = 0; /* set -n: for the cell that says so */
+    now.command = NULL;
+    now.is_interrupted = now.has_exited = false;
     now.exit_ends = exit_ends;
     now.is_running = true;
     interrupts_begin_cell();

@@ -86,18 +86,13 @@ static int64_t missing_bytes(const struct channel *c)
     return (int64_t)(HEADER_BYTES + length) - (int64_t)c->in.len;
 }
 
-static void drop_consumed(struct channel *c)
+int channel_receive(struct channel *c, char **ret_payload, size_t *ret_len)
 {
     if (c->consumed == c->in.len && c->in.cap > MIB)
         buf_free(&c->in);
     else
         buf_consume(&c->in, c->consumed);
     c->consumed = 0;
-}
-
-int channel_receive(struct channel *c, char **ret_payload, size_t *ret_len)
-{
-    drop_consumed(c);
     int64_t missing;
     while ((missing = missing_bytes(c)) > 0) {
         if (missing > (int64_t)(HEADER_BYTES + FRAME_BYTES_MAX))
@@ -131,12 +126,6 @@ int channel_wait(const struct channel *c, int64_t timeout_ms, const sigset_t *ma
     return n < 0 ? -errno : n;
 }
 
-static void wait_for_room(const struct channel *c)
-{
-    struct pollfd pfd = {.fd = c->fd, .events = POLLOUT};
-    poll(&pfd, 1, -1);
-}
-
 int channel_send(struct channel *c, const struct buf *payload)
 {
     if (payload->overflowed || payload->len > FRAME_BYTES_MAX)
@@ -149,10 +138,12 @@ int channel_send(struct channel *c, const struct buf *payload)
     struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
     while (parts[0].iov_len + parts[1].iov_len > 0) {
         ssize_t n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
-        if (n < 0 && errno == EAGAIN)
-            wait_for_room(c);
-        else if (n < 0 && errno != EINTR)
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd pfd = {.fd = c->fd, .events = POLLOUT};
+            poll(&pfd, 1, -1);
+        } else if (n < 0 && errno != EINTR) {
             return -errno;
+        }
         for (size_t i = 0; n > 0 && i < ARRAY_LEN(parts); i++) {
             size_t sent = MIN((size_t)n, parts[i].iov_len);
             parts[i].iov_base = (char *)parts[i].iov_base + sent;

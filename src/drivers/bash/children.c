@@ -40,7 +40,7 @@ static bool has_ended(const struct adopted *child)
     return child->watch < 0 || poll(&pfd, 1, 0) != 0;
 }
 
-/* Gives one that has ended to bash, or 0. */
+/* The pid of an adopted process that has ended, for bash, or 0. */
 static pid_t take_ended(int *status)
 {
     for (size_t i = 0; i < adopted.n; i++) {
@@ -153,18 +153,13 @@ static int watch(pid_t pid)
     return moved;
 }
 
-static void note(const PROCESS *process)
+static void adopt(PROCESS *process)
 {
     char subject[64];
     snprintf(subject, sizeof(subject), "%d (%.40s)", (int)process->pid,
              process->command == NULL ? "?" : process->command);
     notes_add("process", subject,
               "was started before and is no child of this shell now: kill works, wait gives 127");
-}
-
-static void adopt(PROCESS *process)
-{
-    note(process);
     if (is_adopted(process->pid))
         return;
     if (adopted.n == ADOPTED_MAX) { /* bash must not wait for what nobody watches */

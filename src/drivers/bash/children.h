@@ -13,10 +13,10 @@ void children_install(void);
 /* In the copy that goes to sleep: those that run become adopted ones. */
 void children_part(void);
 
-/* Is this descriptor one of those through which they are watched? */
+/* Whether adopted children are watched through this descriptor. */
 bool children_is_watch(int fd);
 
-/* In a copy of the sleeping one that becomes the shell, leader of its own process group. */
+/* In a copy of a checkpoint that becomes the shell, leader of its own process group. */
 void children_renew(void);
 
 /* In a copy that goes to a room of its own, where none of them is. */

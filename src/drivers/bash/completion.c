@@ -123,14 +123,6 @@ static void add_keys(struct search *s, HASH_TABLE *table, const char *kind)
             add(s, b->key, kind);
 }
 
-static void add_variables(struct search *s)
-{
-    char **names = all_variables_matching_prefix(s->prefix);
-    for (size_t i = 0; names != NULL && names[i] != NULL; i++)
-        add(s, names[i], "variable");
-    strvec_dispose(names);
-}
-
 /* `programs`: only what can be run. */
 static void add_directory(struct search *s, const char *path, bool programs)
 {
@@ -273,7 +265,10 @@ void completion_put(struct json_out *json, const char *code, int64_t cursor)
         buf_append(&word, code + start, end - start);
         s.prefix = buf_str(&word);
         s.prefix_len = word.len;
-        add_variables(&s);
+        char **names = all_variables_matching_prefix(s.prefix);
+        for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+            add(&s, names[i], "variable");
+        strvec_dispose(names);
     } else if (is_plain && is_command_place(code, start)) {
         buf_append(&word, code + start, end - start);
         s.prefix = buf_str(&word);

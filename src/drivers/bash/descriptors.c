@@ -20,7 +20,7 @@ struct open_file {
     int fd;
     int lock; /* LOCK_EX, LOCK_SH or 0 */
     off_t offset;
-    char *name; /* where it is looked for; NULL: it is that one, wherever it is now */
+    char *name; /* path to open again in a branch; NULL if the file itself is opened again */
 };
 
 static struct {
@@ -188,31 +188,23 @@ void descriptors_note_names(bool (*is_own)(int fd))
     }
 }
 
-/* What it had open is of the room that it has left. */
-static void open_by_name(struct open_file *file)
-{
-    if (open_again(file) < 0) {
-        close(file->fd);
-        note("file", file->fd, "is closed: what it was open for is not there in the branch");
-    }
-    free(take_ptr(file->name));
-}
-
-static void reopen(struct open_file *file)
-{
-    if (file->name != NULL)
-        open_by_name(file);
-    else
-        open_again(file);
-}
-
 void descriptors_reopen(void)
 {
     if (files.n > 0 && files.items[0].name != NULL)
         detach_output();
     for (size_t i = 0; i < files.n; i++) {
         struct open_file *file = &files.items[i];
-        reopen(file);
+        if (file->name != NULL) {
+            /* What the shell had open is of the room that it has left. */
+            if (open_again(file) < 0) {
+                close(file->fd);
+                note("file", file->fd,
+                     "is closed: what it was open for is not there in the branch");
+            }
+            free(take_ptr(file->name));
+        } else {
+            open_again(file);
+        }
         if (file->lock != 0 && fcntl(file->fd, F_GETFD) >= 0 &&
             flock(file->fd, file->lock | LOCK_NB) < 0)
             note("lock", file->fd, "is of a file that another process has locked now");

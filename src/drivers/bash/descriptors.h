@@ -19,5 +19,5 @@ void descriptors_note_files(void);
  * name. */
 void descriptors_note_names(bool (*is_own)(int fd));
 
-/* In a copy of the sleeping one that becomes the shell. */
+/* In a copy of a checkpoint that becomes the shell. */
 void descriptors_reopen(void);

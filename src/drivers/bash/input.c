@@ -88,19 +88,6 @@ static int64_t ms_left(const struct question *q)
     return MAX(left, (int64_t)0);
 }
 
-static int send_question(const struct question *q)
-{
-    _buf_ struct buf frame = BUF_INIT(64 * KIB);
-    struct json_out json = JSON_OUT(&frame);
-    json_put_object(&json);
-    json_put_member_str(&json, "ev", "input");
-    json_put_member_int(&json, "id", input.cell);
-    json_put_member_text(&json, "prompt", q->prompt, strnlen(q->prompt, PROMPT_BYTES_MAX));
-    json_put_member_bool(&json, "password", q->is_password);
-    json_put_object_end(&json);
-    return channel_send(input.channel, &frame);
-}
-
 /* 1: something has arrived, 0: too late, -EINTR: the shell has a signal to look at. Without the
  * mask a signal that comes between our look and the wait would be slept through. */
 static int wait_for_answer(const struct question *q)
@@ -141,7 +128,15 @@ static int ask(struct question *q)
 {
     fflush(stdout);
     fflush(stderr);
-    int r = send_question(q);
+    _buf_ struct buf frame = BUF_INIT(64 * KIB);
+    struct json_out json = JSON_OUT(&frame);
+    json_put_object(&json);
+    json_put_member_str(&json, "ev", "input");
+    json_put_member_int(&json, "id", input.cell);
+    json_put_member_text(&json, "prompt", q->prompt, strnlen(q->prompt, PROMPT_BYTES_MAX));
+    json_put_member_bool(&json, "password", q->is_password);
+    json_put_object_end(&json);
+    int r = channel_send(input.channel, &frame);
     if (r < 0)
         return r;
     q->prompt = ""; /* of the first line only */
@@ -176,13 +171,6 @@ static ssize_t read_typed(struct question *q, char *to)
     return 1;
 }
 
-/* `select` reads without a builtin that we could see, after it has shown its menu and PS3. */
-static struct question question_of_select(void)
-{
-    const char *prompt = get_string_value("PS3");
-    return (struct question){.prompt = prompt == NULL ? "#? " : prompt, .timeout = -1};
-}
-
 static ssize_t read_of_shell(int fd, void *to, size_t size)
 {
     if (input.is_in_builtin ? !input.question.is_ours || fd != input.question.fd
@@ -192,7 +180,9 @@ static ssize_t read_of_shell(int fd, void *to, size_t size)
         return 0;
     if (input.is_in_builtin)
         return read_typed(&input.question, to);
-    struct question q = question_of_select();
+    /* `select` reads without a builtin that we could see, after it has shown its menu and PS3. */
+    const char *prompt = get_string_value("PS3");
+    struct question q = {.prompt = prompt == NULL ? "#? " : prompt, .timeout = -1};
     return read_typed(&q, to);
 }
 
@@ -266,17 +256,12 @@ static void leave_builtin(char *ignored)
     input.is_in_builtin = false;
 }
 
-/* bash declares it without parameters. */
-static void at_unwind(void (*function)(char *))
-{
-    ((void (*)(void (*)(char *), char *))add_unwind_protect)(function, NULL);
-}
-
 static int run_builtin(sh_builtin_func_t *builtin, WORD_LIST *args, struct question q)
 {
     static char frame[] = "cella input";
     begin_unwind_frame(frame);
-    at_unwind(leave_builtin);
+    /* bash declares it without parameters. */
+    ((void (*)(void (*)(char *), char *))add_unwind_protect)(leave_builtin, NULL);
     input.question = q;
     input.is_in_builtin = true;
     this_shell_builtin = builtin;

@@ -17,7 +17,7 @@ void interrupts_renew(void);
 /* A frame is being read; from here on to the cell's begin interrupts are kept for it. */
 void interrupts_take_cell(void);
 
-/* It was none that runs a cell. One may be next, and then an interrupt is kept for it. */
+/* The request runs no cell. The next may run one, and an interrupt is kept for that. */
 void interrupts_drop_cell(void);
 
 /* Interrupts that were kept count at once. */

@@ -71,12 +71,6 @@ static bool is_in_force(const char *line)
     return false;
 }
 
-static void set_option(const char *line)
-{
-    if (!is_in_force(line) && builtins_run(line, NULL) != EXECUTION_SUCCESS)
-        fail(line, "option", "this shell does not take it");
-}
-
 static void go_to(const char *path)
 {
     if (chdir(path) < 0) {
@@ -92,7 +86,8 @@ static void put_back(enum save_kind kind, const char *name, const char *source)
     switch (kind) {
     case SAVE_OPTION:
     case SAVE_SWITCH:
-        set_option(source);
+        if (!is_in_force(source) && builtins_run(source, NULL) != EXECUTION_SUCCESS)
+            fail(source, "option", "this shell does not take it");
         break;
     case SAVE_VARIABLE:
         load.restored += run(name, "variable", source);
@@ -133,21 +128,6 @@ static void put_back_all(enum save_kind kind)
     }
 }
 
-static void put_back_everything(void)
-{
-    static const enum save_kind order[] = {SAVE_OPTION,   SAVE_VARIABLE, SAVE_ARGUMENTS,
-                                           SAVE_FUNCTION, SAVE_ALIAS,    SAVE_FOLDER,
-                                           SAVE_TRAP,     SAVE_SWITCH,   SAVE_STATUS};
-    load.status = last_command_exit_value;
-    buf_append_char(&load.before, '\n');
-    builtins_run("umask -p", &load.before);
-    builtins_run("shopt -p", &load.before);
-    builtins_run("set +o", &load.before);
-    for (size_t i = 0; i < ARRAY_LEN(order); i++)
-        put_back_all(order[i]);
-    last_command_exit_value = load.status;
-}
-
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
@@ -186,8 +166,19 @@ void load_read(int fd, struct json_out *json)
     load.n_lost = 0;
     load.restored = 0;
     int r = read_records(fd);
-    if (r == 0 && load.items.len > 0 && !load.items.overflowed)
-        put_back_everything();
+    if (r == 0 && load.items.len > 0 && !load.items.overflowed) {
+        static const enum save_kind order[] = {SAVE_OPTION,   SAVE_VARIABLE, SAVE_ARGUMENTS,
+                                               SAVE_FUNCTION, SAVE_ALIAS,    SAVE_FOLDER,
+                                               SAVE_TRAP,     SAVE_SWITCH,   SAVE_STATUS};
+        load.status = last_command_exit_value;
+        buf_append_char(&load.before, '\n');
+        builtins_run("umask -p", &load.before);
+        builtins_run("shopt -p", &load.before);
+        builtins_run("set +o", &load.before);
+        for (size_t i = 0; i < ARRAY_LEN(order); i++)
+            put_back_all(order[i]);
+        last_command_exit_value = load.status;
+    }
     json_put_member_int(json, "restored", load.restored);
     json_put_key(json, "lost");
     json_put_array(json);

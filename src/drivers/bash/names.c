@@ -114,36 +114,31 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return tail == 0 ? hash : mix(hash, text + len - tail, tail);
 }
 
-static uint64_t hash_array(uint64_t hash, ARRAY *array)
-{
-    arrayind_t bounds[] = {array_num_elements(array), array_max_index(array)};
-    hash = mix(hash, bounds, sizeof(bounds));
-    int left = SAMPLE_ELEMENTS;
-    for (ARRAY_ELEMENT *e = element_forw(array->head); e != array->head && left > 0; left--) {
-        hash = mix_text(hash, element_value(e));
-        e = element_forw(e);
-    }
-    return hash;
-}
-
-static uint64_t hash_map(uint64_t hash, HASH_TABLE *map)
-{
-    hash = mix(hash, &map->nentries, sizeof(map->nentries));
-    int left = SAMPLE_ELEMENTS;
-    for (int i = 0; i < map->nbuckets && left > 0; i++)
-        for (BUCKET_CONTENTS *b = map->bucket_array[i]; b != NULL && left > 0; b = b->next, left--)
-            hash = mix_text(mix_text(hash, b->key), b->data);
-    return hash;
-}
-
 static uint64_t hash_value(SHELL_VAR *variable)
 {
     int attributes = variable->attributes & attmask_user;
     uint64_t hash = mix(HASH_START, &attributes, sizeof(attributes));
-    if (array_p(variable))
-        return hash_array(hash, array_cell(variable));
-    if (assoc_p(variable))
-        return hash_map(hash, assoc_cell(variable));
+    if (array_p(variable)) {
+        ARRAY *array = array_cell(variable);
+        arrayind_t bounds[] = {array_num_elements(array), array_max_index(array)};
+        hash = mix(hash, bounds, sizeof(bounds));
+        int left = SAMPLE_ELEMENTS;
+        for (ARRAY_ELEMENT *e = element_forw(array->head); e != array->head && left > 0; left--) {
+            hash = mix_text(hash, element_value(e));
+            e = element_forw(e);
+        }
+        return hash;
+    }
+    if (assoc_p(variable)) {
+        HASH_TABLE *map = assoc_cell(variable);
+        hash = mix(hash, &map->nentries, sizeof(map->nentries));
+        int left = SAMPLE_ELEMENTS;
+        for (int i = 0; i < map->nbuckets && left > 0; i++)
+            for (BUCKET_CONTENTS *b = map->bucket_array[i]; b != NULL && left > 0;
+                 b = b->next, left--)
+                hash = mix_text(mix_text(hash, b->key), b->data);
+        return hash;
+    }
     return mix_text(hash, variable->value);
 }
 
@@ -165,11 +160,6 @@ void names_begin_session(void)
 static bool is_new_body(SHELL_VAR *function)
 {
     return !((function_cell(function))->flags & SEEN_BODY);
-}
-
-static bool is_same_as(const struct entry *entry, SHELL_VAR *variable)
-{
-    return function_p(variable) ? !is_new_body(variable) : entry->value == hash_value(variable);
 }
 
 /* ---- looking -----------------------------------------------------------------------------------
@@ -234,7 +224,8 @@ static void compare_one(SHELL_VAR *variable, void *context)
     const struct entry *found =
         names.known.n == 0 ? NULL
                            : bsearch(&key, names.known.items, names.known.n, sizeof(key), by_name);
-    s->is_same = found != NULL && is_same_as(found, variable);
+    s->is_same = found != NULL && (function_p(variable) ? !is_new_body(variable)
+                                                        : found->value == hash_value(variable));
 }
 
 static bool is_unchanged(void)
@@ -346,24 +337,6 @@ static void add_change(struct change_lists *changes, int list, const struct entr
         names.has_more_changes = true;
 }
 
-/* Both are sorted. */
-static void find_changes(const struct entries *before, const struct entries *after,
-                         struct change_lists *ret)
-{
-    size_t i = 0, j = 0;
-    while (i < before->n || j < after->n) {
-        int order = i == before->n  ? 1
-                    : j == after->n ? -1
-                                    : by_name(&before->items[i], &after->items[j]);
-        if (order < 0)
-            add_change(ret, LIST_REMOVED, &before->items[i++]);
-        else if (order > 0)
-            add_change(ret, LIST_ADDED, &after->items[j++]);
-        else if (before->items[i++].value != after->items[j++].value || after->items[j - 1].is_new)
-            add_change(ret, LIST_CHANGED, &after->items[j - 1]);
-    }
-}
-
 static void write_changes(const struct change_lists *changes)
 {
     static const char *const keys[] = {"added", "changed", "removed"};
@@ -389,7 +362,20 @@ static void compare(void)
     names.known = (struct entries){0};
     names.is_fresh = look(&names.known);
     if (names.is_fresh) {
-        find_changes(&before, &names.known, &changes);
+        /* Both lists are sorted by name. */
+        size_t i = 0, j = 0;
+        while (i < before.n || j < names.known.n) {
+            int order = i == before.n        ? 1
+                        : j == names.known.n ? -1
+                                             : by_name(&before.items[i], &names.known.items[j]);
+            if (order < 0)
+                add_change(&changes, LIST_REMOVED, &before.items[i++]);
+            else if (order > 0)
+                add_change(&changes, LIST_ADDED, &names.known.items[j++]);
+            else if (before.items[i++].value != names.known.items[j++].value ||
+                     names.known.items[j - 1].is_new)
+                add_change(&changes, LIST_CHANGED, &names.known.items[j - 1]);
+        }
         write_changes(&changes);
     }
     forget(&before);
@@ -438,13 +424,6 @@ static void put_members(struct json_out *json, SHELL_VAR *variable)
     }
 }
 
-static void put_item(struct json_out *json, SHELL_VAR *variable)
-{
-    json_put_object(json);
-    put_members(json, variable);
-    json_put_object_end(json);
-}
-
 bool names_put_about(struct json_out *json, const char *name)
 {
     const BUCKET_CONTENTS *found = hash_search(name, global_variables->table, 0);
@@ -468,8 +447,11 @@ static void put_one(SHELL_VAR *variable, void *context)
     struct item_list *list = context;
     if (list->left-- <= 0 || list->json->buf->len > list->end)
         list->has_more = true;
-    else
-        put_item(list->json, variable);
+    else {
+        json_put_object(list->json);
+        put_members(list->json, variable);
+        json_put_object_end(list->json);
+    }
 }
 
 static bool put_items(struct json_out *json, int64_t max_items)

@@ -229,15 +229,6 @@ static enum request_op op_of(const struct request_text *name)
     return REQUEST_OTHER;
 }
 
-static bool take_op(struct scanner *s, struct bash_request *r)
-{
-    struct request_text name;
-    if (!take_string(s, &name))
-        return false;
-    r->op = op_of(&name);
-    return true;
-}
-
 static bool take_member(struct scanner *s, struct bash_request *r)
 {
     struct request_text key;
@@ -256,8 +247,13 @@ static bool take_member(struct scanner *s, struct bash_request *r)
             return take_text(s, texts[i].text);
     if (strcmp(key.data, "names") == 0) /* of a record it is a list, which we do not need */
         return take_text(s, &r->names) || skip_value(s, 0);
-    if (strcmp(key.data, "op") == 0)
-        return take_op(s, r);
+    if (strcmp(key.data, "op") == 0) {
+        struct request_text name;
+        if (!take_string(s, &name))
+            return false;
+        r->op = op_of(&name);
+        return true;
+    }
     if (strcmp(key.data, "id") == 0)
         return take_int(s, &r->id);
     if (strcmp(key.data, "max") == 0)

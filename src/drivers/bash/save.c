@@ -53,19 +53,6 @@ static void put_simple(const char *rec, const char *message)
     put(&header, NULL);
 }
 
-static void put_begin(void)
-{
-    _buf_ struct buf header = BUF_INIT(RECORD_HEADER_MAX);
-    struct json_out json = JSON_OUT(&header);
-    json_put_object(&json);
-    json_put_member_str(&json, "rec", "begin");
-    json_put_member_str(&json, "format", "state");
-    json_put_member_str(&json, "runtime", "bash");
-    json_put_member_str(&json, "version", dist_version);
-    json_put_object_end(&json);
-    put(&header, NULL);
-}
-
 static void fail_for_size(void)
 {
     char text[200];
@@ -129,15 +116,6 @@ static const char *source_of(SHELL_VAR *variable)
     return buf_str(&save.item);
 }
 
-static void put_large(SHELL_VAR *variable)
-{
-    _buf_ struct buf names = BUF_INIT(RECORD_HEADER_MAX);
-    buf_clear(&save.body);
-    add_name(&names, variable->name);
-    add_item(&save.body, SAVE_VARIABLE, variable->name, buf_str(&save.item));
-    put_blob("variables", &names, &save.body);
-}
-
 static void save_variable(SHELL_VAR *variable)
 {
     source_of(variable);
@@ -146,7 +124,11 @@ static void save_variable(SHELL_VAR *variable)
     if (save.has_failed)
         return;
     if (save.item.len > SMALL_BYTES) {
-        put_large(variable);
+        _buf_ struct buf names = BUF_INIT(RECORD_HEADER_MAX);
+        buf_clear(&save.body);
+        add_name(&names, variable->name);
+        add_item(&save.body, SAVE_VARIABLE, variable->name, buf_str(&save.item));
+        put_blob("variables", &names, &save.body);
         return;
     }
     add_item(&save.small, SAVE_VARIABLE, variable->name, buf_str(&save.item));
@@ -172,47 +154,6 @@ static void add_lines(struct buf *body, enum save_kind kind, const char *command
         add_item(body, kind, line, line);
 }
 
-static void add_aliases(struct buf *body)
-{
-    alias_t **list = all_aliases(); /* sorted */
-    for (alias_t **alias = list; list != NULL && *alias != NULL; alias++)
-        add_item(body, SAVE_ALIAS, (*alias)->name, (*alias)->value);
-    free(list);
-}
-
-static void add_arguments(struct buf *body)
-{
-    WORD_LIST *words = list_rest_of_args();
-    buf_clear(&save.item);
-    buf_append_str(&save.item, "set --");
-    for (WORD_LIST *word = words; word != NULL; word = word->next) {
-        char *quoted = sh_single_quote(word->word->word);
-        buf_printf(&save.item, " %s", quoted);
-        free(quoted);
-    }
-    if (words != NULL)
-        add_item(body, SAVE_ARGUMENTS, "arguments", buf_str(&save.item));
-    dispose_words(words);
-}
-
-static void add_place(struct buf *body)
-{
-    char folder[PATH_MAX], status[16];
-    if (getcwd(folder, sizeof(folder)) != NULL)
-        add_item(body, SAVE_FOLDER, folder, folder);
-    snprintf(status, sizeof(status), "%d", last_command_exit_value);
-    add_item(body, SAVE_STATUS, "status", status);
-}
-
-/* One command may have several lines: they are a single item. */
-static void add_traps(struct buf *body)
-{
-    buf_clear(&save.item);
-    builtins_run("trap -p", &save.item);
-    if (save.item.len > 0)
-        add_item(body, SAVE_TRAP, "traps", buf_str(&save.item));
-}
-
 static void save_function(SHELL_VAR *function)
 {
     add_item(&save.body, SAVE_FUNCTION, function->name, source_of(function));
@@ -228,21 +169,34 @@ static void put_declarations(void)
     save.n_names = 0;
     add_lines(&save.body, SAVE_OPTION, "umask -p");
     add_lines(&save.body, SAVE_OPTION, "shopt -p");
-    add_arguments(&save.body);
+    WORD_LIST *words = list_rest_of_args();
+    buf_clear(&save.item);
+    buf_append_str(&save.item, "set --");
+    for (WORD_LIST *word = words; word != NULL; word = word->next) {
+        char *quoted = sh_single_quote(word->word->word);
+        buf_printf(&save.item, " %s", quoted);
+        free(quoted);
+    }
+    if (words != NULL)
+        add_item(&save.body, SAVE_ARGUMENTS, "arguments", buf_str(&save.item));
+    dispose_words(words);
     names_each_function(save_function);
-    add_aliases(&save.body);
-    add_place(&save.body);
-    add_traps(&save.body);
+    alias_t **list = all_aliases(); /* sorted */
+    for (alias_t **alias = list; list != NULL && *alias != NULL; alias++)
+        add_item(&save.body, SAVE_ALIAS, (*alias)->name, (*alias)->value);
+    free(list);
+    char folder[PATH_MAX], status[16];
+    if (getcwd(folder, sizeof(folder)) != NULL)
+        add_item(&save.body, SAVE_FOLDER, folder, folder);
+    snprintf(status, sizeof(status), "%d", last_command_exit_value);
+    add_item(&save.body, SAVE_STATUS, "status", status);
+    /* One command may have several lines: they are a single item. */
+    buf_clear(&save.item);
+    builtins_run("trap -p", &save.item);
+    if (save.item.len > 0)
+        add_item(&save.body, SAVE_TRAP, "traps", buf_str(&save.item));
     add_lines(&save.body, SAVE_SWITCH, "set +o");
     put_blob("declarations", &save.names, &save.body);
-}
-
-static void put_variables(void)
-{
-    buf_clear(&save.names);
-    save.n_names = 0;
-    names_each_variable(save_variable, save_unset);
-    put_blob("variables", &save.names, &save.small);
 }
 
 /* ---- what is lost ------------------------------------------------------------------------------
@@ -276,14 +230,6 @@ static void put_lost(const char *what, const char *subject, void *context)
     json_put_member_str(&json, "advice", text);
     json_put_object_end(&json);
     put(&header, NULL);
-}
-
-static void put_lost_stack(void)
-{
-    WORD_LIST *folders = get_directory_stack(0);
-    if (folders != NULL && folders->next != NULL)
-        put_lost("directory stack", "DIRSTACK", NULL);
-    dispose_words(folders);
 }
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -366,12 +312,26 @@ void save_write(int fd, const struct bash_request *order)
         put_simple("failed", "bash saves its state in the format \"state\" only");
         return;
     }
-    put_begin();
+    _buf_ struct buf header = BUF_INIT(RECORD_HEADER_MAX);
+    struct json_out json = JSON_OUT(&header);
+    json_put_object(&json);
+    json_put_member_str(&json, "rec", "begin");
+    json_put_member_str(&json, "format", "state");
+    json_put_member_str(&json, "runtime", "bash");
+    json_put_member_str(&json, "version", dist_version);
+    json_put_object_end(&json);
+    put(&header, NULL);
     put_declarations();
     put_overview();
-    put_variables();
+    buf_clear(&save.names);
+    save.n_names = 0;
+    names_each_variable(save_variable, save_unset);
+    put_blob("variables", &save.names, &save.small);
     notes_each(put_lost, NULL);
-    put_lost_stack();
+    WORD_LIST *folders = get_directory_stack(0);
+    if (folders != NULL && folders->next != NULL)
+        put_lost("directory stack", "DIRSTACK", NULL);
+    dispose_words(folders);
     if (!save.has_failed)
         put_simple("end", NULL);
 }

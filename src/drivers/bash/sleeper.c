@@ -49,45 +49,11 @@ static void move_to(int sock)
     setsid();
 }
 
-static void become_shell(int sock)
-{
-    move_to(sock);
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-    descriptors_reopen();
-    cell_renew();
-    children_renew();
-    input_renew();
-    interrupts_renew();
-    announce('h');
-    sigprocmask(SIG_SETMASK, &sleeper.mask, NULL);
-}
-
 static void part(void)
 {
     notes_clear();
     children_part();
     descriptors_part(is_own);
-}
-
-static void fall_asleep(int sock)
-{
-    move_to(sock);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    part();
-    announce('c');
-}
-
-/* Files and processes that it knows are of the room that it leaves. */
-static void move_to_room(int key)
-{
-    char folder[PATH_MAX];
-    descriptors_note_names(is_own);
-    children_leave();
-    if (room_enter(key) < 0)
-        _exit(1);
-    if (getcwd(folder, sizeof(folder)) != NULL)
-        set_working_directory(folder);
-    set_pwd();
 }
 
 /* True in the copy that was woken. */
@@ -99,11 +65,28 @@ static bool wake(void)
     if (!channel_take_fds(sleeper.control, fds, has_room ? 2 : 1))
         return false;
     if (sibling_fork() == 0) {
-        if (has_room)
-            move_to_room(fds[KEY]);
-        else
+        if (has_room) {
+            /* Files and processes that the shell knows are of the room that it leaves. */
+            char folder[PATH_MAX];
+            descriptors_note_names(is_own);
+            children_leave();
+            if (room_enter(fds[KEY]) < 0)
+                _exit(1);
+            if (getcwd(folder, sizeof(folder)) != NULL)
+                set_working_directory(folder);
+            set_pwd();
+        } else {
             scratch_note_since(sleeper.forked_ns);
-        become_shell(fds[SOCK]);
+        }
+        move_to(fds[SOCK]);
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+        descriptors_reopen();
+        cell_renew();
+        children_renew();
+        input_renew();
+        interrupts_renew();
+        announce('h');
+        sigprocmask(SIG_SETMASK, &sleeper.mask, NULL);
         return true;
     }
     close(fds[SOCK]); /* if there is no copy, that tells the daemon */
@@ -114,14 +97,6 @@ static bool wake(void)
 
 static const struct bash_request *order; /* of the saver under way */
 static bool is_awake;                    /* the shell itself saves, and no checkpoint */
-
-/* Whoever wants to know who wrote must find us alive. */
-static void wait_for_reader(void)
-{
-    struct pollfd pfd = {.fd = sleeper.control->fd, .events = POLLIN};
-    shutdown(pfd.fd, SHUT_WR);
-    poll(&pfd, 1, READER_MS);
-}
 
 /* In a copy of its own, which ends with it: what it calls of bash may change things. Signals are
  * held back, and not ignored: those would show as traps. */
@@ -134,7 +109,10 @@ static void save_and_exit(int sock)
         part();
     descriptors_note_files();
     save_write(sleeper.control->fd, order);
-    wait_for_reader();
+    /* Whoever wants to know who wrote must find us alive. */
+    struct pollfd pfd = {.fd = sleeper.control->fd, .events = POLLIN};
+    shutdown(pfd.fd, SHUT_WR);
+    poll(&pfd, 1, READER_MS);
     _exit(0);
 }
 
@@ -180,7 +158,10 @@ pid_t sleeper_fork(struct channel *control, int sock)
         close(sock);
         return pid;
     }
-    fall_asleep(sock);
+    move_to(sock);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    part();
+    announce('c');
     is_awake = false;
     sleep_on();
     return 0;

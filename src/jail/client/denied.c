@@ -29,14 +29,6 @@ struct denied {
     bool *is_freed;      /* of the turn under way, or NULL */
 };
 
-/* The kernel's structs may be larger than ours, but not than what we have room for. */
-static bool has_room(void)
-{
-    struct seccomp_notif_sizes sizes;
-    return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
-           MAX(sizes.seccomp_notif, sizes.seccomp_notif_resp) <= NOTICE_BYTES_MAX;
-}
-
 /* A descriptor of another kind does not know the question. */
 static bool is_listener(int fd)
 {
@@ -135,7 +127,11 @@ struct denied *denied_new(uv_loop_t *loop, int listener, uint64_t network, denie
                          .left = DENIED_BURST,
                          .counted_ms = clock_mono_ms()};
     d->pause = loop_timer_new(loop, on_pause_over, d);
-    if (has_room() && is_listener(listener))
+    /* The kernel's structs may be larger than ours, but not than what we have room for. */
+    struct seccomp_notif_sizes sizes;
+    if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
+        MAX(sizes.seccomp_notif, sizes.seccomp_notif_resp) <= NOTICE_BYTES_MAX &&
+        is_listener(listener))
         d->poll = loop_poll_new(loop, listener, on_poll, d);
     if (d->poll == NULL) {
         denied_free(d);

@@ -220,20 +220,15 @@ static void tell(struct warden *w, enum warden_event_type type, bool is_final, c
                 &(struct warden_event){.type = type, .is_final = is_final, .fd = -1, .text = text});
 }
 
-static void hang_up(struct warden *w)
+/* Requests that are on their way, and everything in the warden, end with it. */
+static void lose(struct warden *w)
 {
+    bool was_up = w->state == WARDEN_UP;
     loop_poll_close(take_ptr(w->poll), NULL);
     cleanup_fd(&w->control);
     w->control = -1;
     LIST_EACH(&w->unsent, at)
         free_unsent(CONTAINER_OF(at, struct unsent, link));
-}
-
-/* Requests that are on their way, and all that it had, end with it. */
-static void lose(struct warden *w)
-{
-    bool was_up = w->state == WARDEN_UP;
-    hang_up(w);
     w->state = WARDEN_DOWN;
     if (was_up)
         tell(w, WARDEN_LOST, false, "it crashed or was killed, and is being started again");
@@ -298,16 +293,6 @@ static void read_events(struct warden *w)
 
 static void send_unsent(void *context);
 
-/* More descriptors are under way in sockets of this user than the kernel allows. That passes, and
- * nobody tells when. */
-static void try_again(struct warden *w)
-{
-    if (w->again == NULL)
-        w->again = loop_timer_new(w->loop, send_unsent, w);
-    loop_timer_set(w->again, AGAIN_MS);
-    loop_poll_want(w->poll, LOOP_READ);
-}
-
 /* One whose descriptor cannot be sent goes without in the end, so that it is refused and those
  * behind it do not wait. */
 static void send_unsent(void *context)
@@ -319,7 +304,12 @@ static void send_unsent(void *context)
         if (n == -ETOOMANYREFS && clock_mono_ms() - u->since_ms >= REFUSED_MS)
             n = fd_send(w->control, u->data, u->len, NULL, 0);
         if (n == -ETOOMANYREFS) {
-            try_again(w);
+            /* More descriptors are under way in sockets of this user than the kernel allows. That
+             * passes, and nobody tells when. */
+            if (w->again == NULL)
+                w->again = loop_timer_new(w->loop, send_unsent, w);
+            loop_timer_set(w->again, AGAIN_MS);
+            loop_poll_want(w->poll, LOOP_READ);
             return;
         }
         if (n == -EAGAIN) {

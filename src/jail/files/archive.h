@@ -100,7 +100,8 @@ struct manifest *archive_no_files(const struct stat *top, struct blob_hash *ret_
  */
 
 enum {
-    ARCHIVE_FILE_MODE = 0644, /* of a new one; one that takes another's place has its mode */
+    ARCHIVE_FILE_MODE =
+        0644, /* of a new file; a file that replaces another keeps the mode of that */
     ARCHIVE_DETAILS_MAX = 56 * 1024,
 };
 

@@ -38,7 +38,7 @@ enum {
 struct queued_order {
     struct list link;
     struct archivist_order what;
-    int fd; /* came along; -1: none */
+    int fd; /* that came with the order, or -1 */
 };
 
 /* A workspace that is known or has orders. */
@@ -219,30 +219,11 @@ static void drop_place(struct archivist_place *p)
     free(p);
 }
 
-/* What is forgotten costs its next record a reading of everything, and nothing else. */
-static void drop_oldest(void)
-{
-    while (archivist.n_known > KNOWN_MAX && !list_is_empty(&archivist.resting))
-        drop_place(CONTAINER_OF(list_first(&archivist.resting), struct archivist_place, link));
-}
-
 static void make_ready(struct archivist_place *p)
 {
     list_remove(&p->link);
     list_append(&archivist.ready, &p->link);
     archivist.n_ready++;
-}
-
-/* A bucket that leaks. What has a share of its own is slow alone when it uses it up. */
-static void charge(struct archivist_place *p, uint64_t used_ns)
-{
-    uint64_t now_ms = clock_mono_ms(), at_once_ns = clock_scaled_ms(CPU_AT_ONCE_MS) * NS_PER_MS;
-    uint64_t leaked_ns = (now_ms - p->cpu_since_ms) * NS_PER_MS * CPU_PERCENT / 100;
-    p->cpu_ns = (p->cpu_ns > leaked_ns ? p->cpu_ns - leaked_ns : 0) + used_ns;
-    p->cpu_since_ms = now_ms;
-    p->not_before_ms = now_ms;
-    if (p->cpu_ns > at_once_ns)
-        p->not_before_ms += (p->cpu_ns - at_once_ns) * 100 / CPU_PERCENT / NS_PER_MS;
 }
 
 /* It has orders: now, or when it may use the processor again. */
@@ -282,7 +263,9 @@ static void put_back(struct archivist_place *p)
     list_append(&archivist.resting, &p->link);
     if (p->n_known == 0 && (p->is_forgotten || p->cpu_ns == 0))
         drop_place(p);
-    drop_oldest();
+    /* What is forgotten costs its next record a reading of everything, and nothing else. */
+    while (archivist.n_known > KNOWN_MAX && !list_is_empty(&archivist.resting))
+        drop_place(CONTAINER_OF(list_first(&archivist.resting), struct archivist_place, link));
 }
 
 static uint64_t cpu_ns(void)
@@ -328,21 +311,17 @@ static void *work(void *unused)
         free(order);
         uint64_t used_ns = cpu_ns() - began_ns;
         pthread_mutex_lock(&archivist.lock);
-        charge(p, used_ns);
+        /* A bucket that leaks. What has a share of its own is slow alone when it uses it up. */
+        uint64_t now_ms = clock_mono_ms(), at_once_ns = clock_scaled_ms(CPU_AT_ONCE_MS) * NS_PER_MS;
+        uint64_t leaked_ns = (now_ms - p->cpu_since_ms) * NS_PER_MS * CPU_PERCENT / 100;
+        p->cpu_ns = (p->cpu_ns > leaked_ns ? p->cpu_ns - leaked_ns : 0) + used_ns;
+        p->cpu_since_ms = now_ms;
+        p->not_before_ms = now_ms;
+        if (p->cpu_ns > at_once_ns)
+            p->not_before_ms += (p->cpu_ns - at_once_ns) * 100 / CPU_PERCENT / NS_PER_MS;
         put_back(p);
     }
     return NULL;
-}
-
-static void add_worker(void)
-{
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, work, NULL) == 0) {
-        pthread_detach(thread);
-        archivist.n_workers++;
-    } else if (archivist.n_workers == 0) {
-        _exit(1); /* the warden tells who waits, and tries again */
-    }
 }
 
 static struct archivist_place *place_of(const char *workspace)
@@ -369,8 +348,15 @@ static void take_order(const struct archivist_order *what, int fd)
     if (!p->is_busy) {
         p->is_busy = true;
         queue(p);
-        if (archivist.n_ready > archivist.n_idle && archivist.n_workers < WORKERS_MAX)
-            add_worker();
+        if (archivist.n_ready > archivist.n_idle && archivist.n_workers < WORKERS_MAX) {
+            pthread_t thread;
+            if (pthread_create(&thread, NULL, work, NULL) == 0) {
+                pthread_detach(thread);
+                archivist.n_workers++;
+            } else if (archivist.n_workers == 0) {
+                _exit(1); /* the warden tells who waits, and tries again */
+            }
+        }
         pthread_cond_signal(&archivist.has_work);
     }
     pthread_mutex_unlock(&archivist.lock);
@@ -396,8 +382,10 @@ static int keep_needed_capabilities(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-static void set_signals(void)
+_Noreturn void archivist_main(int sock, int workspaces, int store)
 {
+    prctl(PR_SET_NAME, "cella-archivist");
+    mallopt(M_ARENA_MAX, ARENAS_MAX);
     /* SIGIO: somebody wants a file on which we hold a lease for a moment. SIGXFSZ: the error code
      * says it better. */
     static const int ignored[] = {SIGIO, SIGXFSZ, SIGPIPE};
@@ -406,13 +394,6 @@ static void set_signals(void)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-_Noreturn void archivist_main(int sock, int workspaces, int store)
-{
-    prctl(PR_SET_NAME, "cella-archivist");
-    mallopt(M_ARENA_MAX, ARENAS_MAX);
-    set_signals();
     umask(0077);
     if (keep_needed_capabilities() < 0)
         _exit(1);

@@ -277,19 +277,6 @@ int file_make(const struct file_job *j, int dir, const char *name, int from, mod
     return e;
 }
 
-/* Written beside, with its owner and mode, then renamed: nobody sees half of it. */
-static int file_replace(const struct file_job *j, int dir, const char *name, int blob, mode_t mode,
-                        struct stat *ret_st)
-{
-    char temp[FILE_TEMP_SIZE];
-    int e = file_make(j, dir, file_temp_name(temp), blob, mode, ret_st);
-    if (e == 0 && renameat(dir, temp, dir, name) < 0) {
-        e = -errno;
-        unlinkat(dir, temp, 0);
-    }
-    return e;
-}
-
 int file_put_blob(const struct file_job *j, const char *path, const struct blob_hash *hash,
                   mode_t mode, struct manifest_entry *ret)
 {
@@ -306,7 +293,13 @@ int file_put_blob(const struct file_job *j, const char *path, const struct blob_
         return err_set(&j->out->err, ERR_INTERNAL, "the bytes of the file are not in the store");
     uint64_t bytes = (uint64_t)st.st_size;
     mode = found ? old.st_mode & 0777 : mode;
-    int e = file_replace(j, dir, name, blob, mode, &st);
+    /* Written beside, with its owner and mode, then renamed: nobody sees half of it. */
+    char temp[FILE_TEMP_SIZE];
+    int e = file_make(j, dir, file_temp_name(temp), blob, mode, &st);
+    if (e == 0 && renameat(dir, temp, dir, name) < 0) {
+        e = -errno;
+        unlinkat(dir, temp, 0);
+    }
     if (e < 0)
         return file_refuse_errno(j, path, e);
     j->out->is_new = !found;

@@ -182,15 +182,6 @@ struct file_copying {
     bool is_full;
 };
 
-static bool file_take_space(struct file_copying *c, uint64_t bytes)
-{
-    uint64_t taken = file_on_disk(bytes) + ENTRY_BYTES;
-    c->bytes += bytes;
-    c->is_full |= taken > c->left;
-    c->left -= MIN(taken, c->left);
-    return !c->is_full;
-}
-
 static int file_copy_dir(struct file_copying *c, int from, int to, int depth);
 
 /* What `name` is in one directory it becomes in another, as `new_name`. Pipes, sockets and devices
@@ -203,7 +194,12 @@ static int file_copy_name(struct file_copying *c, int from, const char *name, in
     if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0; /* gone meanwhile */
     bool counts = S_ISREG(st.st_mode);
-    if (!file_take_space(c, counts ? (uint64_t)st.st_blocks * 512 : 0))
+    uint64_t bytes = counts ? (uint64_t)st.st_blocks * 512 : 0;
+    uint64_t taken = file_on_disk(bytes) + ENTRY_BYTES;
+    c->bytes += bytes;
+    c->is_full |= taken > c->left;
+    c->left -= MIN(taken, c->left);
+    if (c->is_full)
         return -EFBIG;
     if (S_ISREG(st.st_mode)) {
         _fd_ int file = tree_open(from, name, O_RDONLY, 0);

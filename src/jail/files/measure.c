@@ -48,15 +48,6 @@ struct walk {
     bool is_unfinished;
 };
 
-static void count(struct walk *w, const struct stat *st, int depth)
-{
-    struct measure *m = &w->m;
-    m->bytes += MAX((uint64_t)st->st_blocks * 512 / MAX((uint64_t)st->st_nlink, 1), w->entry_cost);
-    m->entries++;
-    m->is_excessive |= m->entries > ENTRIES_MAX || depth > DEPTH_MAX;
-    m->is_endless |= m->entries > ENTRIES_ENDLESS || depth > DEPTH_ENDLESS;
-}
-
 static void walk_dir(int fd, const char *name, int depth, struct walk *w)
 {
     DIR *dir = open_dir(fd, name);
@@ -69,7 +60,12 @@ static void walk_dir(int fd, const char *name, int depth, struct walk *w)
         if (fd_is_dots(entry->d_name) ||
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
-        count(w, &st, depth);
+        struct measure *m = &w->m;
+        m->bytes +=
+            MAX((uint64_t)st.st_blocks * 512 / MAX((uint64_t)st.st_nlink, 1), w->entry_cost);
+        m->entries++;
+        m->is_excessive |= m->entries > ENTRIES_MAX || depth > DEPTH_MAX;
+        m->is_endless |= m->entries > ENTRIES_ENDLESS || depth > DEPTH_ENDLESS;
         if (S_ISDIR(st.st_mode) && !w->m.is_endless)
             walk_dir(dirfd(dir), entry->d_name, depth + 1, w);
     }

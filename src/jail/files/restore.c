@@ -322,15 +322,6 @@ static void restore_link(struct workspace_restore *r, int dir, const struct mani
         complain_entry(r, entry, -errno);
 }
 
-/* What has no content is left if it is there, and not made again: nobody would be at its other
- * end. */
-static void restore_other(struct workspace_restore *r, int dir, const struct manifest_entry *entry,
-                          const struct stat *st)
-{
-    if (st != NULL && (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode)))
-        remove_name(r, dir, name_of(entry), "");
-}
-
 /* ---- directories ----------------------------------------------------------------------------- */
 
 static void restore_dir(struct workspace_restore *r, int dir, const struct manifest_entry *entry);
@@ -371,7 +362,10 @@ static void restore_entry(struct workspace_restore *r, int dir, const struct man
         restore_link(r, dir, entry, st);
         break;
     case MANIFEST_OTHER:
-        restore_other(r, dir, entry, st);
+        /* What has no content is left if it is there, and not made again: nobody would be at its
+         * other end. */
+        if (st != NULL && (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode)))
+            remove_name(r, dir, name_of(entry), "");
         break;
     }
 }

@@ -237,7 +237,7 @@ static void stream_tell(struct stream_news *news, const char *change, const stru
     json_put_object_end(&news->o);
 }
 
-/* False: nobody reads any more. */
+/* False if the reader is gone. */
 static bool stream_compare(const struct stream *s, const struct stream_look *old,
                            const struct stream_look *new)
 {

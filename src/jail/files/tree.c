@@ -38,15 +38,6 @@ static int open_again(int dir)
     return openat(dir, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static DIR *open_stream(int dir)
-{
-    int fd = open_again(dir);
-    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-    if (stream == NULL && fd >= 0)
-        close(fd);
-    return stream;
-}
-
 static int by_bytes(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -56,7 +47,10 @@ int tree_list(int dir, size_t max, struct tree_names *ret)
 {
     struct tree_names names = {0};
     size_t cap = 0;
-    DIR *stream = open_stream(dir);
+    int fd = open_again(dir);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+    if (stream == NULL && fd >= 0)
+        close(fd);
     if (stream == NULL)
         return -errno;
     struct dirent *entry;

@@ -22,6 +22,7 @@ enum {
 };
 
 #define HUGE_BYTES ((uintptr_t)2 * MIB)
+#define HOLE_BYTES_MAX ((uintptr_t)64 * KIB)
 #define COPIED_BYTES_MAX ((uintptr_t)8 * MIB) /* few are larger, and they are much to copy */
 
 static uintptr_t next_huge(uintptr_t at)
@@ -147,6 +148,9 @@ void zygote_place_arenas(void)
         return;
     arenas.begin = arenas.next = arenas.usable = next_huge((uintptr_t)space);
     arenas.end = (uintptr_t)space + ARENAS_BYTES;
+    /* Huge from the first touch: to gather small pages later takes a busy machine longer than there
+     * is time, and then every fork would copy the entries of all that is left. */
+    madvise((void *)arenas.begin, arenas.end - arenas.begin, MADV_HUGEPAGE);
     set_allocator(&(struct arena_allocator){.alloc = alloc_arena, .free = free_arena});
 }
 
@@ -163,6 +167,7 @@ static void use_up_blocks(void)
         return;
     arenas.arenas.n = 0;
     arenas.next = arenas.own = begin;
+    madvise((void *)begin, arenas.end - begin, MADV_NOHUGEPAGE);
     size_t taken = 0;
     for (size_t size = ALIGNMENT; size <= BLOCK_MAX; size += ALIGNMENT) {
         uintptr_t at = 0;
@@ -273,20 +278,28 @@ static void join(const struct range *r, bool has_before, bool has_after)
 }
 
 /* Replaces what is mapped there by a copy in huge pages, at once: nothing runs that could change it
- * meanwhile. Read by the kernel, which does not mind where a file has ended. */
-static void copy_libraries(uintptr_t from, uintptr_t to)
+ * meanwhile. Read by the kernel, which does not mind where a file has ended. Holes between
+ * libraries become a part of it: each would be the end of two mappings, whose edges no huge page
+ * covers. */
+static void copy_libraries(const struct range *ranges, size_t n)
 {
-    size_t len = to - from;
+    uintptr_t from = ranges[0].from;
+    size_t len = ranges[n - 1].to - from;
     char *space = mmap(NULL, len + HUGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (space == MAP_FAILED)
         return;
     /* As far from the next huge page as it will be there. */
     char *copy = space + (from - (uintptr_t)space) % HUGE_BYTES;
-    struct iovec here = {.iov_base = copy, .iov_len = len},
-                 there = {.iov_base = (void *)from, .iov_len = len};
     madvise(copy, len, MADV_HUGEPAGE);
-    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)len &&
+    bool is_whole = true;
+    for (size_t i = 0; i < n && is_whole; i++) {
+        size_t size = ranges[i].to - ranges[i].from;
+        struct iovec here = {.iov_base = copy + (ranges[i].from - from), .iov_len = size},
+                     there = {.iov_base = (void *)ranges[i].from, .iov_len = size};
+        is_whole = process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
+    }
+    if (is_whole &&
         mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from) != MAP_FAILED)
         madvise((void *)from, len, MADV_NOHUGEPAGE); /* later ones would be a session's own */
     munmap(space, len + HUGE_BYTES);
@@ -294,7 +307,8 @@ static void copy_libraries(uintptr_t from, uintptr_t to)
 
 static bool is_copied(const struct range *r, uint64_t program)
 {
-    return r->rights[0] == 'r' && r->rights[3] == 'p' && r->path[0] != '[' &&
+    bool is_arena = r->from >= arenas.begin && r->to <= arenas.end;
+    return r->rights[0] == 'r' && r->rights[3] == 'p' && r->path[0] != '[' && !is_arena &&
            (r->inode == 0 || r->inode != program) && r->to - r->from <= COPIED_BYTES_MAX;
 }
 
@@ -309,10 +323,10 @@ static void gather_libraries(const struct range *ranges, size_t n)
     for (size_t i = 0; n > RANGES_FEW && i < n; i++) {
         size_t first = i;
         while (i < n && is_copied(&ranges[i], program) &&
-               (i == first || ranges[i - 1].to == ranges[i].from))
+               (i == first || ranges[i].from - ranges[i - 1].to <= HOLE_BYTES_MAX))
             i++;
         if (i > first + 1)
-            copy_libraries(ranges[first].from, ranges[i - 1].to);
+            copy_libraries(&ranges[first], i - first);
         i -= i > first;
     }
 }
@@ -333,4 +347,7 @@ void zygote_gather_memory(void)
     for (size_t i = 0; i < n; i++)
         if (is_own(&ranges[i]))
             collapse(ranges[i].from, shared_end(&ranges[i]), deadline_ms);
+    /* Later ones would be a session's own; and what is marked alike is one mapping. */
+    if (arenas.usable > arenas.begin)
+        madvise((void *)arenas.begin, arenas.usable - arenas.begin, MADV_NOHUGEPAGE);
 }

@@ -25,8 +25,8 @@ enum { BRANCH_DEPTH_MAX = 30, BRANCH_MAKE_MS = 5000 };
 struct branch_making {
     struct list link;
     struct jail *jail; /* has no init yet */
-    int sync;          /* reports come here; its end is the end of the building */
-    int builder;       /* pidfd of the first of those who build */
+    int sync;          /* reports come here; EOF when the building has ended */
+    int builder;       /* pidfd of the first process that builds */
     uint64_t until_ms;
     bool is_reported;
     int fds[FD_PASS_MAX]; /* what the key will open */

@@ -36,7 +36,7 @@ static DIR *open_proc(pid_t init_pid)
     return opendir(path);
 }
 
-/* Of the process whose directory this is. Its name, in brackets, is whatever it likes. */
+/* Of the process whose directory this is. The name in brackets is the process's to choose. */
 static bool read_facts(int dir, struct census_facts *ret)
 {
     char text[1024];
@@ -130,7 +130,7 @@ void census_signal(pid_t init_pid, const pid_t *spared, size_t n_spared, int sig
     struct census_facts facts;
     int dir;
     while (proc != NULL && (dir = next_process(proc, spared, n_spared, &pid, &facts)) >= 0) {
-        pidfd_send_signal(dir, sig, NULL, 0); /* one that has ended does not mind */
+        pidfd_send_signal(dir, sig, NULL, 0); /* fails if the process has ended */
         close(dir);
     }
     if (proc != NULL)

@@ -266,7 +266,7 @@ static size_t list_members(const struct cgroup_parent *p, int c, const char *nam
     for (char *line = strtok_r(text, "\n", &save); line && n < max;
          line = strtok_r(NULL, "\n", &save)) {
         pid_t pid = (pid_t)strtol(line, NULL, 10);
-        if (pid > 0) /* 0: of a namespace that is none of ours */
+        if (pid > 0) /* 0: of another pid namespace */
             ret[n++] = pid;
     }
     return n;

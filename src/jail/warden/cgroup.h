@@ -14,7 +14,7 @@
 enum cgroup_controller { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_CONTROLLERS };
 
 struct cgroup_parent {
-    int version;                  /* 0: none, 1 or 2 */
+    int version;                  /* 1 or 2; 0 without cgroups */
     bool has[CGROUP_CONTROLLERS]; /* which limits can be set */
     int dirs[CGROUP_CONTROLLERS]; /* v1: one for each controller; v2: only the first; else -1 */
     char paths[CGROUP_CONTROLLERS][PATH_MAX];
@@ -36,7 +36,7 @@ struct cgroup {
     size_t n_join_fds;
 };
 
-/* Its name begins with `stem`, and no other group ever has it. */
+/* The name of the group begins with `stem`, and no other group ever has that name. */
 int cgroup_make(const struct cgroup_parent *p, const char *stem, const struct jail_limits *limits,
                 struct cgroup *ret, struct err *e);
 int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,

@@ -389,20 +389,6 @@ static void keep_watch(const struct guardian_args *args, struct jail_factory *fa
     }
 }
 
-/* A thousand jails hold some thousand descriptors of the warden's. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return;
-    struct rlimit more = {.rlim_cur = DESCRIPTORS_WANTED,
-                          .rlim_max = MAX(limit.rlim_max, (rlim_t)DESCRIPTORS_WANTED)};
-    if (setrlimit(RLIMIT_NOFILE, &more) == 0)
-        return;
-    limit.rlim_cur = limit.rlim_max; /* not root: as far as it goes */
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 _Noreturn void guardian_main(const struct guardian_args *args)
 {
     prctl(PR_SET_NAME, "cella-guardian");
@@ -418,7 +404,16 @@ _Noreturn void guardian_main(const struct guardian_args *args)
         dup3(lifeline, LIFELINE_FD, O_CLOEXEC) < 0)
         _exit(1);
     sys_close_from(LIFELINE_FD + 1);
-    raise_descriptor_limit();
+    /* A thousand jails hold some thousand descriptors of the warden's. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) >= 0) {
+        struct rlimit more = {.rlim_cur = DESCRIPTORS_WANTED,
+                              .rlim_max = MAX(limit.rlim_max, (rlim_t)DESCRIPTORS_WANTED)};
+        if (setrlimit(RLIMIT_NOFILE, &more) != 0) {
+            limit.rlim_cur = limit.rlim_max; /* not root: as far as it goes */
+            setrlimit(RLIMIT_NOFILE, &limit);
+        }
+    }
     bool is_root = geteuid() == 0;
     struct jail_factory factory = {.filter = args->filter, .pid_limit = find_pid_limit()};
     choose_ids(args, &factory);

@@ -129,17 +129,6 @@ static _Noreturn void become_tool(const char *tool, pid_t pid, unsigned own, uns
     _exit(errno == ENOENT ? NO_SUCH_TOOL : 1);
 }
 
-/* What it wrote before it ended, on one line. */
-static void read_words(int fd, char out[TOOL_WORDS_SIZE])
-{
-    fd_set_nonblocking(fd, true);
-    ssize_t n = read(fd, out, TOOL_WORDS_SIZE - 1);
-    out[MAX(n, 0)] = '\0';
-    for (char *at = out; *at != '\0'; at++)
-        if (*at < ' ' || *at > '~')
-            *at = at[1] == '\0' ? '\0' : ' ';
-}
-
 static int run_tool(const char *tool, pid_t pid, unsigned own, unsigned first, struct err *e)
 {
     int pipe_fds[2], status = 0;
@@ -165,7 +154,13 @@ static int run_tool(const char *tool, pid_t pid, unsigned own, unsigned first, s
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SUCH_TOOL)
         return err_set(e, ERR_UNAVAILABLE, "%s is not installed", tool);
     char text[TOOL_WORDS_SIZE];
-    read_words(words, text);
+    /* What the tool wrote before it ended, on one line. */
+    fd_set_nonblocking(words, true);
+    ssize_t n = read(words, text, TOOL_WORDS_SIZE - 1);
+    text[MAX(n, 0)] = '\0';
+    for (char *at = text; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = at[1] == '\0' ? '\0' : ' ';
     return err_set(e, ERR_UNAVAILABLE, "%s failed (%s)", tool, text[0] ? text : "without a word");
 }
 

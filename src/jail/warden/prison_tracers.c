@@ -27,13 +27,6 @@ static pid_t tracer_of(int dir, bool *ret_is_over)
     return pid != NULL ? (pid_t)strtol(pid + strlen(tracer), NULL, 10) : 0;
 }
 
-static int open_numbered(DIR *parent, const struct dirent *entry)
-{
-    return isdigit((unsigned char)entry->d_name[0])
-               ? openat(dirfd(parent), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-               : -1;
-}
-
 /* Those of its threads that have ended and are still there. The warden itself traces nobody for
  * long (warden_main.c). */
 static void end_tracers_of(pid_t pid)
@@ -44,7 +37,9 @@ static void end_tracers_of(pid_t pid)
     DIR *tasks = opendir(path);
     while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
         bool is_over;
-        _fd_ int dir = open_numbered(tasks, entry);
+        _fd_ int dir = isdigit((unsigned char)entry->d_name[0])
+                           ? openat(dirfd(tasks), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                           : -1;
         pid_t tracer = dir >= 0 ? tracer_of(dir, &is_over) : 0;
         if (tracer > 0 && tracer != getpid() && is_over)
             kill(tracer, SIGKILL);

@@ -140,17 +140,6 @@ static void read_control(void)
         close(given);
 }
 
-static void take_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &set, NULL);
-    prison.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (prison.signals < 0)
-        _exit(1);
-}
-
 /* Until the next thing that has to be done without being asked. */
 static int patience_ms(void)
 {
@@ -267,7 +256,13 @@ _Noreturn void warden_main(int control, struct jail_factory *factory)
     list_init(&prison.handovers);
     factory->on_busy_group = prison_keep_busy_group;
     prison.free_slots = mem_alloc(SLOTS_MAX * sizeof(*prison.free_slots));
-    take_signals();
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    prison.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (prison.signals < 0)
+        _exit(1);
     keeper_set_leftovers_aside(factory->workspaces);
     prison_pass_over_kept_slots();
     prison_start_keeper();
