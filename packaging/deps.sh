@@ -16,7 +16,9 @@ packages_of() {
     test) echo clang 'libclang-rt-14-dev|libclang-rt-dev' clang-format libcmocka-dev \
         python3-pytest util-linux e2fsprogs curl bash gdb strace python3-pip \
         python3-nbformat jupyter-nbconvert \
-        man-db groff zsh fish python3-psutil python3-ipython python3-venv ;;
+        man-db groff zsh fish python3-psutil python3-ipython python3-venv python3-yaml
+        # Some packages of Node.js bring npm along, and then Debian's cannot be installed.
+        command -v npm >/dev/null || echo npm ;;
     bench) echo python3-ipykernel python3-jupyter-client bubblewrap \
         python3-venv ;;
     *)

@@ -142,10 +142,11 @@ _cella() {
         esac
         ;;
     mcp)
-        words="--tools --agent --data --url --key --json --help" kind=nothing
+        words="--tools --agent --print-config --data --url --key --json --help" kind=nothing
         case $previous in
         --tools) kind=nothing words="" ;;
         -a | --agent) kind=nothing words="" ;;
+        --print-config) kind=nothing words="" ;;
         --data) kind=dirs words="" ;;
         --url) kind=nothing words="" ;;
         --key) kind=nothing words="" ;;

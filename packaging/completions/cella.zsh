@@ -249,6 +249,7 @@ _cella() {
             '--tools[which tools\: core (the default), notebook, repl; with commas between]:value: ' \
             '-a[speak for this agent of the configuration]:value: ' \
             '--agent[speak for this agent of the configuration]:value: ' \
+            '--print-config[write the entry for this client'\''s configuration, and end]:value: ' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
             '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
             '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \

@@ -9,7 +9,7 @@ enum {
     /* Two writers that alternate byte by byte make a segment of each byte: past this many the
      * oldest are dropped as if the ring were full. A power of two. */
     MAX_SEGMENTS = 4096,
-    UTF8_MAX = 4,
+    OUTPUT_UTF8_MAX = 4,
 };
 
 const char *output_stream_name(enum output_stream stream)
@@ -115,7 +115,7 @@ void output_ring_append(struct output_ring *ring, uint64_t exec_id, struct outpu
 /* Gives back the bytes of a character that the limit cut in two. */
 static void ring_trim_partial(struct buf *out, size_t from, struct output_range *range)
 {
-    for (size_t back = 1; back < UTF8_MAX && back < out->len - from; back++) {
+    for (size_t back = 1; back < OUTPUT_UTF8_MAX && back < out->len - from; back++) {
         size_t at = out->len - back;
         if (((unsigned char)out->data[at] & 0xc0) == 0x80)
             continue;
@@ -171,7 +171,7 @@ void output_ring_read(const struct output_ring *ring, uint64_t exec_id, uint64_t
 
 size_t output_whole_prefix(const char *text, size_t len)
 {
-    for (size_t back = 1; back < UTF8_MAX && back <= len; back++) {
+    for (size_t back = 1; back < OUTPUT_UTF8_MAX && back <= len; back++) {
         size_t at = len - back;
         if (((unsigned char)text[at] & 0xc0) == 0x80)
             continue;
@@ -183,7 +183,7 @@ size_t output_whole_prefix(const char *text, size_t len)
 size_t output_cut_character(const char *text, size_t len)
 {
     size_t n = 0;
-    while (n < len && n < UTF8_MAX - 1 && ((unsigned char)text[n] & 0xc0) == 0x80)
+    while (n < len && n < OUTPUT_UTF8_MAX - 1 && ((unsigned char)text[n] & 0xc0) == 0x80)
         n++;
     return n;
 }

@@ -16,7 +16,7 @@ enum {
     ESCAPED_MAX = 6, /* bytes of JSON that one byte may take */
     NOTE_MAX = 4 * 1024,
     CONCLUSION_MAX = 256 * 1024, /* for which there is room whatever came before */
-    UTF8_MAX = 4,
+    TRANSCRIPT_UTF8_MAX = 4,
 };
 
 void transcript_init(struct transcript *t, uint64_t exec_id, const char *cell_id,
@@ -649,10 +649,10 @@ void transcript_begin_answer(struct transcript *t, bool is_last)
     for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
         struct transcript_stream *s = &t->streams[i];
         s->until = s->total;
-        size_t len = (size_t)MIN(s->total - s->told, (uint64_t)UTF8_MAX - 1);
+        size_t len = (size_t)MIN(s->total - s->told, (uint64_t)TRANSCRIPT_UTF8_MAX - 1);
         if (is_last || len == 0)
             continue;
-        _buf_ struct buf end = BUF_INIT(UTF8_MAX);
+        _buf_ struct buf end = BUF_INIT(TRANSCRIPT_UTF8_MAX);
         struct output_range range;
         output_ring_read(&t->rings[i], t->exec_id, s->total - len, len, &end, &range);
         s->until -= end.len - output_whole_prefix(buf_str(&end), end.len);
@@ -693,7 +693,8 @@ static bool answer_read(const struct transcript *t, enum output_stream stream, u
     if (t->rings == NULL)
         return false;
     /* A little more, so that the limit cannot fall into a character. */
-    output_ring_read(&t->rings[stream], t->exec_id, from, (size_t)len + UTF8_MAX, out, &range);
+    output_ring_read(&t->rings[stream], t->exec_id, from, (size_t)len + TRANSCRIPT_UTF8_MAX, out,
+                     &range);
     if (range.dropped > 0 || out->len - before < len)
         return false;
     out->len = before + (size_t)len;
@@ -703,7 +704,7 @@ static bool answer_read(const struct transcript *t, enum output_stream stream, u
 bool transcript_fold_text(const struct transcript *t, enum output_stream stream, struct buf *out)
 {
     const struct transcript_stream *s = &t->streams[stream];
-    _buf_ struct buf raw = BUF_INIT(TRANSCRIPT_FOLD_MAX + UTF8_MAX);
+    _buf_ struct buf raw = BUF_INIT(TRANSCRIPT_FOLD_MAX + TRANSCRIPT_UTF8_MAX);
     if (s->until - s->told > TRANSCRIPT_FOLD_MAX ||
         !answer_read(t, stream, s->told, s->until - s->told, &raw))
         return false;
@@ -716,13 +717,13 @@ uint64_t transcript_put_ends(const struct transcript *t, enum output_stream stre
 {
     const struct transcript_stream *s = &t->streams[stream];
     uint64_t total = s->until - s->told;
-    _buf_ struct buf joined = BUF_INIT(SIZE_MAX / 4), tail = BUF_INIT(share + UTF8_MAX);
+    _buf_ struct buf joined = BUF_INIT(SIZE_MAX / 4), tail = BUF_INIT(share + TRANSCRIPT_UTF8_MAX);
     const char *head;
     size_t tail_len = share / 2;
     size_t head_len = MIN(answer_first_bytes(t, stream, &joined, &head), share - tail_len);
     struct output_range range;
-    output_ring_read(&t->rings[stream], t->exec_id, s->until - tail_len, tail_len + UTF8_MAX, &tail,
-                     &range);
+    output_ring_read(&t->rings[stream], t->exec_id, s->until - tail_len,
+                     tail_len + TRANSCRIPT_UTF8_MAX, &tail, &range);
     tail.len = MIN(tail.len, tail_len);
     _buf_ struct buf first = BUF_INIT(SIZE_MAX / 4), last = BUF_INIT(SIZE_MAX / 4);
     prose_fold(head, head_len, &first);
@@ -791,11 +792,11 @@ uint64_t transcript_put_text(const struct transcript *t, enum output_stream stre
     size_t tail_max = total <= share ? (size_t)total - head_len : share / 2;
     uint64_t tail_from = MAX(total - tail_max, (uint64_t)head_len);
     size_t tail_len = (size_t)(total - tail_from);
-    _buf_ struct buf tail = BUF_INIT(tail_len + UTF8_MAX);
+    _buf_ struct buf tail = BUF_INIT(tail_len + TRANSCRIPT_UTF8_MAX);
     struct output_range range;
     /* A little more, so that the limit cannot fall into a character. */
-    output_ring_read(&t->rings[stream], t->exec_id, s->told + tail_from, tail_len + UTF8_MAX, &tail,
-                     &range);
+    output_ring_read(&t->rings[stream], t->exec_id, s->told + tail_from,
+                     tail_len + TRANSCRIPT_UTF8_MAX, &tail, &range);
     tail.len = MIN(tail.len, tail_len - (size_t)MIN(range.dropped, (uint64_t)tail_len));
     if (range.dropped == 0 && total <= share) {
         /* Joined before it becomes text: the seam may be inside a character. */

@@ -7,10 +7,10 @@
 #include "cli/terminal.h"
 
 enum {
-    PATH_SIZE = 128,
+    API_PATH_SIZE = 128,
     QUERY_MAX = 4096,
     CURSOR_SIZE = 160,
-    NAME_BYTES_MAX = 64, /* of a session */
+    API_NAME_BYTES_MAX = 64, /* of a session */
     SESSIONS_MAX = 100000,
     PAGE_SESSIONS = 1000,
     CREATE_MAX = 1 << 20,
@@ -221,7 +221,7 @@ int cli_session_list(struct cli_client *c, const char *query, json_t **ret_sessi
     _json_ json_t *all = json_array();
     do {
         /* One page; `next` becomes where the page after it begins, "" behind the last. */
-        char path[PATH_SIZE + QUERY_MAX + CURSOR_SIZE];
+        char path[API_PATH_SIZE + QUERY_MAX + CURSOR_SIZE];
         snprintf(path, sizeof(path), "/v1/sessions?limit=%d%s%s%s", PAGE_SESSIONS, query,
                  next[0] != '\0' ? "&cursor=" : "", next);
         _json_ json_t *object = NULL;
@@ -274,7 +274,7 @@ int cli_session_find(struct cli_client *c, const char *called, struct cli_sessio
 {
     size_t len = strlen(called);
     bool is_prefix = len > 0 && len < UUID_SIZE && strspn(called, "0123456789abcdef-") == len;
-    bool can_be_name = len > 0 && len <= NAME_BYTES_MAX && strspn(called, NAME_CHARS) == len;
+    bool can_be_name = len > 0 && len <= API_NAME_BYTES_MAX && strspn(called, NAME_CHARS) == len;
     if (!is_prefix && !can_be_name) {
         err_set(e, ERR_NOT_FOUND, "there is no session '%.64s'", called);
         return err_advise(e, "list the sessions with: cella ps");
@@ -356,7 +356,7 @@ int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec
 
 int cli_session_kill(struct cli_client *c, const char *id, struct err *e)
 {
-    char path[PATH_SIZE];
+    char path[API_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s", id);
     _json_ json_t *object = NULL;
     return cli_api_get(c, "DELETE", path, &object, e);
@@ -364,7 +364,7 @@ int cli_session_kill(struct cli_client *c, const char *id, struct err *e)
 
 void cli_session_touch(struct cli_client *c, const char *id)
 {
-    char path[PATH_SIZE];
+    char path[API_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s", id);
     _json_ json_t *object = NULL;
     struct err ignored; /* what is wrong is told when the session is used */

@@ -7,8 +7,8 @@
 #include <errno.h>
 
 enum {
-    WORD_MAX = 32,  /* longer words are not compared */
-    NAMES_MAX = 64, /* flags of a verb that a typo is compared with */
+    WORD_MAX = 32,       /* longer words are not compared */
+    ARGS_NAMES_MAX = 64, /* flags of a verb that a typo is compared with */
 };
 
 const struct cli_flag cli_common_flags[] = {
@@ -95,8 +95,8 @@ static const struct cli_flag *find_flag(const struct cli_verb *verb, const char 
 }
 
 /* Returns how many words of argv the flag took. */
-static int take_flag(struct cli_args *args, const struct cli_flag *flag, const char *value,
-                     int n_words)
+static int args_take_flag(struct cli_args *args, const struct cli_flag *flag, const char *value,
+                          int n_words)
 {
     args->given[args->n_given++] = (struct cli_given){.flag = flag, .value = value};
     return n_words;
@@ -114,7 +114,7 @@ static int take_values(struct cli_args *args, const struct cli_flag *flag, const
                     n_values > 1 ? "two values" : "a value", flag->value);
             return err_advise(e, "see: cella %s --help", args->verb->name);
         }
-        take_flag(args, flag, value, 1);
+        args_take_flag(args, flag, value, 1);
     }
     return (int)at;
 }
@@ -131,9 +131,10 @@ static int parse_flag(struct cli_args *args, size_t argc, char **argv, struct er
     if (flag == NULL) {
         const struct cli_flag *tables[3];
         size_t n = flag_tables(args->verb, tables), n_names = 0;
-        const char *names[NAMES_MAX];
+        const char *names[ARGS_NAMES_MAX];
         for (size_t i = 0; i < n; i++)
-            for (const struct cli_flag *f = tables[i]; f->name != NULL && n_names < NAMES_MAX; f++)
+            for (const struct cli_flag *f = tables[i]; f->name != NULL && n_names < ARGS_NAMES_MAX;
+                 f++)
                 names[n_names++] = f->name;
         const char *nearest = cli_nearest(name, names, n_names);
         err_set(e, ERR_INVALID, "unknown option %.64s", word);
@@ -145,7 +146,7 @@ static int parse_flag(struct cli_args *args, size_t argc, char **argv, struct er
     if (flag->value == NULL) {
         if (inlined != NULL)
             return err_set(e, ERR_INVALID, "--%s takes no value", flag->name);
-        return take_flag(args, flag, "", 1);
+        return args_take_flag(args, flag, "", 1);
     }
     if (inlined != NULL && is_long)
         inlined++;

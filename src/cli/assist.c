@@ -8,7 +8,12 @@
 
 #include <ctype.h>
 
-enum { PATIENCE_MS = 4000, WORDS_MAX = 16, LINE_MAX_BYTES = 4096, SHOWN_MAX = 64 * 1024 };
+enum {
+    PATIENCE_MS = 4000,
+    ASSIST_WORDS_MAX = 16,
+    ASSIST_LINE_MAX_BYTES = 4096,
+    ASSIST_SHOWN_MAX = 64 * 1024
+};
 
 /* ---- asking the interpreter --------------------------------------------------------------------
  */
@@ -122,7 +127,7 @@ void cli_assist_answer(struct cli_client *c, const char *session_id, const char 
 /* Verbs that take the session first, by the names that they have here. */
 static const struct {
     const char *name, *verb, *doc;
-} commands[] = {
+} assist_commands[] = {
     {"undo", "undo", "take back what the last cell did; --to N: everything since checkpoint N"},
     {"redo", "redo", "return to where the last undo came from"},
     {"tree", "tree", "draw the checkpoints that can be gone back to"},
@@ -169,7 +174,7 @@ static void run_command(const struct cli_args *args, const char *verb, const cha
 {
     static const char *const places[] = {"data", "url", "key"};
     char flags[ARRAY_LEN(places)][16];
-    const char *argv[WORDS_MAX + 8] = {"cella", verb, session_id};
+    const char *argv[ASSIST_WORDS_MAX + 8] = {"cella", verb, session_id};
     int argc = 3;
     for (size_t i = 0; i < ARRAY_LEN(places); i++) {
         const char *value = cli_value(args, places[i]);
@@ -180,7 +185,7 @@ static void run_command(const struct cli_args *args, const char *verb, const cha
         argv[argc++] = value;
     }
     char *save = NULL;
-    for (char *word = strtok_r(rest, " \t", &save); word != NULL && argc < WORDS_MAX + 7;
+    for (char *word = strtok_r(rest, " \t", &save); word != NULL && argc < ASSIST_WORDS_MAX + 7;
          word = strtok_r(NULL, " \t", &save))
         argv[argc++] = word;
     args->run_line(argc, (char **)(uintptr_t)argv);
@@ -189,25 +194,25 @@ static void run_command(const struct cli_args *args, const char *verb, const cha
 void cli_assist_run(struct cli_client *c, const struct cli_args *args, const char *session_id,
                     const char *line)
 {
-    char text[LINE_MAX_BYTES];
+    char text[ASSIST_LINE_MAX_BYTES];
     snprintf(text, sizeof(text), "%s", line + 1);
     size_t len = strcspn(text, " \t");
     char *rest = text + len + (text[len] != '\0');
     text[len] = '\0';
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-        if (strcmp(text, commands[i].name) != 0)
+    for (size_t i = 0; i < ARRAY_LEN(assist_commands); i++) {
+        if (strcmp(text, assist_commands[i].name) != 0)
             continue;
-        if (commands[i].verb == NULL)
+        if (assist_commands[i].verb == NULL)
             assist_files(c, session_id);
         else
-            run_command(args, commands[i].verb, session_id, rest);
+            run_command(args, assist_commands[i].verb, session_id, rest);
         return;
     }
     if (strcmp(text, "help") != 0)
         cli_say(STDERR_FILENO, "cella: there is no command :%.32s\n", text);
-    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        buf_printf(&out, ":%-8s %s\n", commands[i].name, commands[i].doc);
+    _buf_ struct buf out = BUF_INIT(ASSIST_SHOWN_MAX);
+    for (size_t i = 0; i < ARRAY_LEN(assist_commands); i++)
+        buf_printf(&out, ":%-8s %s\n", assist_commands[i].name, assist_commands[i].doc);
     buf_append_str(&out, ":help     this list\n"
                          "name?     what it is; name?? with its source\n"
                          "Tab       how the line could go on\n"

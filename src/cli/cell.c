@@ -10,7 +10,12 @@
 #include <errno.h>
 #include <signal.h>
 
-enum { INTERRUPTS_MAX = 3, INTERRUPT_DEADLINE_MS = 5000, PATH_SIZE = 128, LIVE_BUDGET = 4 << 20 };
+enum {
+    INTERRUPTS_MAX = 3,
+    INTERRUPT_DEADLINE_MS = 5000,
+    CELL_PATH_SIZE = 128,
+    LIVE_BUDGET = 4 << 20
+};
 
 struct run {
     struct cli_client *client;
@@ -47,7 +52,7 @@ static int exit_status_of(const json_t *answer, const char *member)
     return status >= 0 && status <= 255 ? (int)status : -1;
 }
 
-static bool cell_has_ended(const json_t *answer)
+static bool cli_cell_has_ended(const json_t *answer)
 {
     return cli_cell_is_status(answer, "ok") || cli_cell_is_status(answer, "error");
 }
@@ -84,9 +89,9 @@ int cli_cell_exit_status(const json_t *answer)
     int by_end = exit_status_of(answer, "exit_code"), by_choice = cli_cell_left_with(answer);
     if (by_choice >= 0)
         return by_choice;
-    if (cell_has_ended(answer) && by_shell >= 0)
+    if (cli_cell_has_ended(answer) && by_shell >= 0)
         return by_shell;
-    if (by_end >= 0 && (cell_has_ended(answer) || cli_cell_is_status(answer, "died")))
+    if (by_end >= 0 && (cli_cell_has_ended(answer) || cli_cell_is_status(answer, "died")))
         return by_end;
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
         if (cli_cell_is_status(answer, statuses[i].status))
@@ -115,7 +120,7 @@ int cli_cell_check_code(const char *code, size_t len, struct err *e)
 static void send_interrupt(const struct run *run)
 {
     struct cli_client other = {.endpoint = run->client->endpoint, .fd = -1};
-    char path[PATH_SIZE];
+    char path[CELL_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s/interrupt", run->cell->session_id);
     struct cli_request request = {
         .method = "POST",
@@ -163,7 +168,7 @@ static bool cell_take_output(struct run *run, const json_t *event)
     return true;
 }
 
-static bool take_event(void *context, const char *name, const char *data, size_t len)
+static bool cell_take_event(void *context, const char *name, const char *data, size_t len)
 {
     struct run *run = context;
     _json_ json_t *event = NULL;
@@ -226,7 +231,7 @@ static int cell_ask(struct run *run, const char *path, const struct buf *body, j
         .path = path,
         .body = body->data,
         .body_len = body->len,
-        .on_event = is_stream ? take_event : NULL,
+        .on_event = is_stream ? cell_take_event : NULL,
         .on_signal = cell_take_signal,
         .context = run,
         /* No deadline: cells wait in the session's queue, and the daemon keeps the time limit. */
@@ -253,7 +258,7 @@ static int cell_ask(struct run *run, const char *path, const struct buf *body, j
 
 static int ask_to_continue(struct run *run, json_t **ret_answer, struct err *e)
 {
-    char path[PATH_SIZE];
+    char path[CELL_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s/exec/%lld/continue", run->cell->session_id,
              (long long)run->cell->number);
     _buf_ struct buf body = BUF_INIT(4 * KIB);
@@ -267,7 +272,7 @@ static int ask_to_continue(struct run *run, json_t **ret_answer, struct err *e)
 static int ask_with_input(struct run *run, const char *text, size_t len, json_t **ret_answer,
                           struct err *e)
 {
-    char path[PATH_SIZE];
+    char path[CELL_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s/input", run->cell->session_id);
     _buf_ struct buf body = BUF_INIT(8 * CLI_LINE_MAX);
     struct json_out out = JSON_OUT(&body);
@@ -356,7 +361,7 @@ static int answer_inputs(struct run *run, json_t **answer, struct err *e)
 int cli_cell_run(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer, struct err *e)
 {
     struct run run = {.client = c, .cell = cell};
-    char path[PATH_SIZE];
+    char path[CELL_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s/%s", run.cell->session_id,
              run.cell->how != NULL ? run.cell->how : "exec");
     _buf_ struct buf body = BUF_INIT(8 * CLI_CODE_MAX);
@@ -426,7 +431,7 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
     if (show == NULL)
         return cli_print_json(answer) ? cli_cell_exit_status(answer) : CLI_EXIT_PIPE;
     cli_show_output(show, json_object_get(answer, "value"));
-    if (cell_has_ended(answer) && cli_cell_left_with(answer) >= 0)
+    if (cli_cell_has_ended(answer) && cli_cell_left_with(answer) >= 0)
         show_farewell(show, answer);
     else
         cli_show_error(show, answer);

@@ -4,7 +4,7 @@
 #include "cli/show.h"
 #include "cli/timeline.h"
 
-enum { SHOWN_MAX = 16 << 20 };
+enum { CHECKPOINTS_SHOWN_MAX = 16 << 20 };
 
 void cli_append_checkpoints(struct buf *out, const json_t *timeline)
 {
@@ -45,7 +45,7 @@ static int tree_show(const struct cli_args *args, struct cli_client *c, void *co
         return -1;
     if (cli_has(args, "json"))
         return cli_print_json(timeline) ? 0 : CLI_EXIT_PIPE;
-    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
+    _buf_ struct buf out = BUF_INIT(CHECKPOINTS_SHOWN_MAX);
     cli_draw_tree(&out, timeline, cli_has(args, "ascii") || !cli_is_utf8());
     return fd_write_all(STDOUT_FILENO, buf_str(&out), out.len) < 0 ? CLI_EXIT_PIPE : 0;
 }

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum { READ_STEP = 64 << 10, HEAD_MAX = 8 << 10, TICK_MS = 250 };
+enum { CLIENT_READ_STEP = 64 << 10, HEAD_MAX = 8 << 10, TICK_MS = 250 };
 
 /* --- connecting ------------------------------------------------------------------------------- */
 
@@ -241,11 +241,11 @@ static int send_body(struct exchange *x, struct err *e)
 {
     const struct cli_request *r = x->request;
     uint64_t left = r->body_total >= 0 ? (uint64_t)r->body_total : UINT64_MAX;
-    _free_ char *piece = mem_alloc(READ_STEP);
+    _free_ char *piece = mem_alloc(CLIENT_READ_STEP);
     ssize_t n = 1;
     while (n > 0 && left > 0 && !x->is_answered) {
         char size[24];
-        n = r->read_body(r->context, piece, (size_t)MIN((uint64_t)READ_STEP, left), e);
+        n = r->read_body(r->context, piece, (size_t)MIN((uint64_t)CLIENT_READ_STEP, left), e);
         if (n < 0)
             return -1;
         left -= (uint64_t)n;
@@ -308,12 +308,12 @@ static int client_receive_upgrade(struct exchange *x, enum cli_response_state *r
 
 static int client_receive(struct exchange *x, struct err *e)
 {
-    _free_ char *space = mem_alloc(READ_STEP);
+    _free_ char *space = mem_alloc(CLIENT_READ_STEP);
     enum cli_response_state state = CLI_RESPONSE_MORE;
     if (x->request->upgrade != NULL && client_receive_upgrade(x, &state, e) < 0)
         return -1;
     while (state == CLI_RESPONSE_MORE) {
-        ssize_t n = recv(x->client->fd, space, READ_STEP, 0);
+        ssize_t n = recv(x->client->fd, space, CLIENT_READ_STEP, 0);
         if (n > 0)
             state = cli_response_feed(&x->response, space, (size_t)n);
         else if (n == 0 || errno == ECONNRESET)

@@ -3,7 +3,7 @@
 #include "cli/cell.h"
 #include "cli/terminal.h"
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag continue_flags[] = {
     {"yield", 'y', "DURATION", "come back after this time if it still runs"},
     {"budget", 'b', "SIZE", "with --json: how much output the answer holds (8k)"},
     {"names", 0, NULL, "show the session's names afterwards"},
@@ -65,7 +65,7 @@ const struct cli_verb cli_continue_verb = {
         "Waits for a cell that still ran when its caller came back or went away, the last one\n"
         "if no number is given, and shows what it wrote since. Ctrl-C interrupts it. Exit\n"
         "statuses are those of exec; 75 if it still runs or waits for input.",
-    .flags = flags,
+    .flags = continue_flags,
     .is_client = true,
     .examples = "cella exec --new --yield 1s 'import time; time.sleep(5); 42'\n"
                 "cella continue 0b9c\n"

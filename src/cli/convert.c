@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag convert_flags[] = {
     {"output", 'o', "FILE", "where to write; - (the default) is standard output"},
     {"to", 't', "FORMAT", "ipynb, html, markdown, script, cells-json; else by the suffix of -o"},
     {"from", 'f', "FORMAT", "ipynb, cells-json, script; else by the suffix or what it holds"},
@@ -115,7 +115,7 @@ const struct cli_verb cli_convert_verb = {
              "marked by comments (# %%) and writes it in another format, without running it; - is\n"
              "standard input or output. HTML is one page that needs nothing else and runs no\n"
              "scripts. To run a notebook: cella run.",
-    .flags = flags,
+    .flags = convert_flags,
     .examples = "cella convert analysis.ipynb -o analysis.html\n"
                 "cella convert mcp_repl/cells.json -o analysis.ipynb\n"
                 "cella convert analysis.ipynb -o analysis.py\n"

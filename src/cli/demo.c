@@ -9,7 +9,12 @@
 
 #include <signal.h>
 
-enum { STOP_DEADLINE_MS = 30000, POOL_DEADLINE_MS = 5000, WIDTH = 78, DEMO_BUDGET = 4 << 20 };
+enum {
+    DEMO_STOP_DEADLINE_MS = 30000,
+    POOL_DEADLINE_MS = 5000,
+    DEMO_WIDTH = 78,
+    DEMO_BUDGET = 4 << 20
+};
 
 struct demo {
     struct cli_client *client;
@@ -123,7 +128,7 @@ static void show_step(const struct demo *d, const struct step *step, const json_
     _buf_ struct buf out = BUF_INIT(4 * MIB);
     char took[32];
     snprintf(took, sizeof(took), "%.1f ms", took_ms);
-    buf_printf(&out, "\n%s%-*s%s%s%10s%s\n", paint(d, "\033[1m"), WIDTH - 10, step->title,
+    buf_printf(&out, "\n%s%-*s%s%s%10s%s\n", paint(d, "\033[1m"), DEMO_WIDTH - 10, step->title,
                paint(d, "\033[0m"), paint(d, "\033[36m"), took, paint(d, "\033[0m"));
     append_margin(d, &out, ">", "\033[34m", step->code, strlen(step->code));
     demo_append_member(d, &out, answer, "stdout", "");
@@ -252,9 +257,9 @@ static int play(struct demo *d, const struct cli_endpoint *endpoint, double read
         status = cli_session_create(&client, &data_session, &d->session, e);
     double spawned_ms = (double)(clock_mono_ns() - started_ns) / 1e6;
     if (status == 0 && !d->is_json)
-        cli_say(STDOUT_FILENO, "%-*s%10.1f ms\n%-*s%10.1f ms\n", WIDTH - 13,
+        cli_say(STDOUT_FILENO, "%-*s%10.1f ms\n%-*s%10.1f ms\n", DEMO_WIDTH - 13,
                 "The daemon is up: Python with the data libraries, loaded once", ready_ms,
-                WIDTH - 13, "A sandboxed session with all of them imported", spawned_ms);
+                DEMO_WIDTH - 13, "A sandboxed session with all of them imported", spawned_ms);
     for (size_t i = 0; status == 0 && i < ARRAY_LEN(steps); i++)
         status = play_data_step(d, &steps[i], e);
     for (size_t i = 0; status == 0 && i < ARRAY_LEN(guests); i++)

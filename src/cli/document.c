@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     enum notebook_format format;
     bool is_read;
-} formats[] = {
+} document_formats[] = {
     {"ipynb", NOTEBOOK_IPYNB, true},           {"html", NOTEBOOK_HTML, false},
     {"markdown", NOTEBOOK_MARKDOWN, false},    {"script", NOTEBOOK_SCRIPT, true},
     {"cells-json", NOTEBOOK_CELLS_JSON, true},
@@ -33,9 +33,10 @@ static const struct {
 
 int cli_format_find(const char *name, bool is_read, enum notebook_format *ret, struct err *e)
 {
-    for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-        if (strcmp(formats[i].name, name) == 0 && (formats[i].is_read || !is_read)) {
-            *ret = formats[i].format;
+    for (size_t i = 0; i < ARRAY_LEN(document_formats); i++)
+        if (strcmp(document_formats[i].name, name) == 0 &&
+            (document_formats[i].is_read || !is_read)) {
+            *ret = document_formats[i].format;
             return 0;
         }
     err_set(e, ERR_INVALID, "'%.64s' is no format that can be %s", name,
@@ -46,9 +47,9 @@ int cli_format_find(const char *name, bool is_read, enum notebook_format *ret, s
 
 const char *cli_format_name(enum notebook_format format)
 {
-    for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-        if (formats[i].format == format)
-            return formats[i].name;
+    for (size_t i = 0; i < ARRAY_LEN(document_formats); i++)
+        if (document_formats[i].format == format)
+            return document_formats[i].name;
     return "";
 }
 

@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag exec_flags[] = {
     {"file", 'f', "FILE", "run this file ('-' is standard input)"},
     {"with", 'w', "PATH", "a file, or a folder's files, that the code reads; again for more"},
     {"session", 's', "ID", "run in this session (the beginning of its id is enough)"},
@@ -28,7 +28,7 @@ static const struct cli_flag flags[] = {
 };
 
 /* A session that is made for one cell, and the cell, end soon if this program does not do it. */
-enum { TEMPORARY_IDLE_SECS = 60, TIMEOUT_MAX_MS = 86400 * 1000 };
+enum { EXEC_TEMPORARY_IDLE_SECS = 60, EXEC_TIMEOUT_MAX_MS = 86400 * 1000 };
 
 struct exec_plan {
     struct cli_client *client;
@@ -146,7 +146,7 @@ static int exec_read_plan(const struct cli_args *args, struct exec_plan *plan, s
     const char *budget = cli_value(args, "budget");
     if (timeout != NULL && cli_parse_duration(timeout, &cell->timeout_ms, e) < 0)
         return -1;
-    if (timeout != NULL && (cell->timeout_ms < 1 || cell->timeout_ms > TIMEOUT_MAX_MS))
+    if (timeout != NULL && (cell->timeout_ms < 1 || cell->timeout_ms > EXEC_TIMEOUT_MAX_MS))
         return err_set(e, ERR_INVALID, "--timeout must be between 1ms and 24h");
     if (yield != NULL && cli_parse_duration(yield, &cell->yield_ms, e) < 0)
         return -1;
@@ -183,7 +183,7 @@ static int choose_session(const struct cli_args *args, struct cli_client *c, str
     plan->is_temporary = !plan->is_told;
     if (plan->is_temporary && plan->cell.yield_ms < 0) {
         if (plan->spec.idle_timeout_secs < 0)
-            plan->spec.idle_timeout_secs = TEMPORARY_IDLE_SECS;
+            plan->spec.idle_timeout_secs = EXEC_TEMPORARY_IDLE_SECS;
         if (plan->cell.on_disconnect == NULL)
             plan->cell.on_disconnect = "cancel";
     }
@@ -362,7 +362,7 @@ const struct cli_verb cli_exec_verb = {
         "code that leaves (sys.exit(3), exit 3) the one it leaves with; 75 if it still runs\n"
         "(--yield), 124 if its time was over, 130 if it was interrupted; others mean that it\n"
         "could not be run.",
-    .flags = flags,
+    .flags = exec_flags,
     .is_client = true,
     .examples = "cella exec 'sum(range(10))'\n"
                 "cella exec --runtime node '[1, 2, 3].map(n => n * n)'\n"

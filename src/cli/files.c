@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-enum { ENTRY_LINE_MAX = 16 << 20, CALL_MS = 600 * 1000 };
+enum { ENTRY_LINE_MAX = 16 << 20, FILES_CALL_MS = 600 * 1000 };
 
 /* ---- what verbs share --------------------------------------------------------------------------
  */
@@ -45,7 +45,7 @@ static int files_post(struct cli_client *c, const char *session_id, const char *
     struct json_out out = JSON_OUT(&text);
     json_put_value(&out, body);
     snprintf(path, sizeof(path), "/v1/sessions/%s/%s", session_id, what);
-    return cli_api_post(c, path, &text, CALL_MS, ret, e);
+    return cli_api_post(c, path, &text, FILES_CALL_MS, ret, e);
 }
 
 /* ---- ls ----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 
-enum { WIDTH = 96, DOC_COLUMN = 28 };
+enum { HELP_WIDTH = 96, DOC_COLUMN = 28 };
 
 /* Words in lines that begin at a column. */
 static void append_wrapped(struct buf *text, const char *words)
@@ -12,7 +12,7 @@ static void append_wrapped(struct buf *text, const char *words)
     size_t column = DOC_COLUMN;
     while (*words != '\0') {
         size_t len = strcspn(words, " ");
-        if (column > DOC_COLUMN && column + 1 + len > WIDTH) {
+        if (column > DOC_COLUMN && column + 1 + len > HELP_WIDTH) {
             buf_printf(text, "\n%*s", DOC_COLUMN, "");
             column = DOC_COLUMN;
         } else if (column > DOC_COLUMN) {

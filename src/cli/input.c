@@ -3,7 +3,7 @@
 #include "cli/cell.h"
 #include "cli/terminal.h"
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag input_flags[] = {
     {"eof", 0, NULL, "no line but the end of the input"},
     {"yield", 'y', "DURATION", "come back after this time if it still runs"},
     {"budget", 'b', "SIZE", "with --json: how much output the answer holds (8k)"},
@@ -51,7 +51,7 @@ const struct cli_verb cli_input_verb = {
     .about =
         "Gives TEXT to the cell that asked for input with input(), read or readline, waits for\n"
         "the cell as `cella continue` does, and shows what it wrote since.",
-    .flags = flags,
+    .flags = input_flags,
     .is_client = true,
     .examples = "cella input 0b9c Ada\n"
                 "cella input 0b9c --eof",

@@ -20,8 +20,8 @@
 
 enum {
     READY_DEADLINE_MS = 180000,
-    STOP_DEADLINE_MS = 30000,
-    LINE_MAX_BYTES = 512,
+    LAUNCH_STOP_DEADLINE_MS = 30000,
+    LAUNCH_LINE_MAX_BYTES = 512,
     LOG_TAIL_MAX = 400
 };
 
@@ -146,14 +146,14 @@ static void append_log_tail(int log_fd, off_t from, struct buf *out)
 int cli_daemon_stop(pid_t pid, struct err *e)
 {
     kill(pid, SIGTERM);
-    uint64_t deadline_ms = clock_mono_ms() + STOP_DEADLINE_MS;
+    uint64_t deadline_ms = clock_mono_ms() + LAUNCH_STOP_DEADLINE_MS;
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
         if (clock_mono_ms() > deadline_ms) {
             kill(pid, SIGKILL);
             waitpid(pid, &status, 0);
             return err_set(e, ERR_INTERNAL, "the daemon did not stop within %d s and was killed",
-                           STOP_DEADLINE_MS / 1000);
+                           LAUNCH_STOP_DEADLINE_MS / 1000);
         }
         poll(NULL, 0, 5);
     }
@@ -180,7 +180,7 @@ static int launch_spawn(const struct cli_daemon *d, pid_t *ret_pid, struct err *
     if (pid == 0)
         become_daemon(d, write_end, log_fd, parent);
     close(take_fd(&write_end));
-    _buf_ struct buf line = BUF_INIT(LINE_MAX_BYTES);
+    _buf_ struct buf line = BUF_INIT(LAUNCH_LINE_MAX_BYTES);
     int status = read_ready_line(read_end, &line);
     if (status == 0 && strncmp(buf_str(&line), "cella ready ", 12) != 0)
         status = -EPIPE;

@@ -14,7 +14,7 @@
 
 enum { MCP_PIECE = 64 * 1024, MCP_HEAD_MAX = 8192, MCP_ANSWER_MS = 10000 };
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag mcp_flags[] = {
     {"tools", 0, "SETS", "which tools: core (the default), notebook, repl; with commas between"},
     {"agent", 'a', "NAME", "speak for this agent of the configuration"},
     {"print-config", 0, "CLIENT", "write the entry for this client's configuration, and end"},
@@ -190,7 +190,7 @@ const struct cli_verb cli_mcp_verb = {
         "\n"
         "Sets of tools: core (run, wait, back, look, file), notebook (cells of a notebook),\n"
         "repl (one tool with five actions).",
-    .flags = flags,
+    .flags = mcp_flags,
     .is_client = true,
     .examples = "cella mcp\n"
                 "cella mcp --tools core,notebook\n"

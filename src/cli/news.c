@@ -4,7 +4,12 @@
 #include "cli/terminal.h"
 #include "cli/timeline.h"
 
-enum { NAMES_MAX = 10, NAME_BYTES_MAX = 80, REASON_BYTES_MAX = 200, LATE_BYTES_MAX = 4000 };
+enum {
+    NEWS_NAMES_MAX = 10,
+    NEWS_NAME_BYTES_MAX = 80,
+    REASON_BYTES_MAX = 200,
+    LATE_BYTES_MAX = 4000
+};
 
 static void news_append_text(struct buf *out, const json_t *value, size_t max)
 {
@@ -14,23 +19,23 @@ static void news_append_text(struct buf *out, const json_t *value, size_t max)
 void cli_describe_names(struct buf *out, const json_t *list)
 {
     size_t n = json_array_size(list);
-    for (size_t i = 0; i < MIN(n, (size_t)NAMES_MAX); i++) {
+    for (size_t i = 0; i < MIN(n, (size_t)NEWS_NAMES_MAX); i++) {
         const json_t *item = json_array_get(list, i);
         const json_t *name = json_is_object(item) ? json_object_get(item, "name") : item;
         const json_t *type = json_object_get(item, "type");
         buf_append_str(out, i > 0 ? ", " : "");
         if (json_is_string(name))
-            news_append_text(out, name, NAME_BYTES_MAX);
+            news_append_text(out, name, NEWS_NAME_BYTES_MAX);
         else
             buf_append_char(out, '?');
         if (!json_is_string(type))
             continue;
         buf_append_str(out, " (");
-        news_append_text(out, type, NAME_BYTES_MAX);
+        news_append_text(out, type, NEWS_NAME_BYTES_MAX);
         buf_append_char(out, ')');
     }
-    if (n > NAMES_MAX)
-        buf_printf(out, " and %zu more", n - NAMES_MAX);
+    if (n > NEWS_NAMES_MAX)
+        buf_printf(out, " and %zu more", n - NEWS_NAMES_MAX);
 }
 
 static void news_describe_list(struct buf *out, const char *intro, const json_t *list,
@@ -70,7 +75,7 @@ static void news_describe_files(struct buf *out, const json_t *object)
 static void describe_late(struct buf *out, const json_t *list)
 {
     static const char *const streams[] = {"stdout", "stderr"};
-    for (size_t i = 0; i < MIN(json_array_size(list), (size_t)NAMES_MAX); i++) {
+    for (size_t i = 0; i < MIN(json_array_size(list), (size_t)NEWS_NAMES_MAX); i++) {
         const json_t *entry = json_array_get(list, i);
         buf_printf(out, "cella: cell %lld wrote meanwhile:\n",
                    (long long)cli_json_int(entry, "number", 0));

@@ -5,7 +5,7 @@
 #include "cli/show.h"
 #include "cli/terminal.h"
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag notebook_flags[] = {
     {"title", 0, "TEXT", "import: what to call it"},
     {"runtime", 'r', "NAME", "import: its language: python, node or bash"},
     {"profile", 'p', "NAME", "import: its libraries, for Python: 'min' or 'data'"},
@@ -25,7 +25,7 @@ static const struct cli_flag flags[] = {
     {0},
 };
 
-static const struct cli_notebook_command commands[] = {
+static const struct cli_notebook_command notebook_commands[] = {
     {"show", "ID [CELL]", 1, 2, cli_notebook_show},
     {"add", "ID [SOURCE]", 1, 2, cli_notebook_add},
     {"run", "ID [CELL...]", 1, 1000, cli_notebook_run_cells},
@@ -41,13 +41,13 @@ static const struct cli_notebook_command commands[] = {
 
 static const struct cli_notebook_command *find_command(const char *name, struct err *e)
 {
-    const char *names[ARRAY_LEN(commands)];
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-        names[i] = commands[i].name;
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
+    const char *names[ARRAY_LEN(notebook_commands)];
+    for (size_t i = 0; i < ARRAY_LEN(notebook_commands); i++) {
+        names[i] = notebook_commands[i].name;
+        if (strcmp(notebook_commands[i].name, name) == 0)
+            return &notebook_commands[i];
     }
-    const char *nearest = cli_nearest(name, names, ARRAY_LEN(commands));
+    const char *nearest = cli_nearest(name, names, ARRAY_LEN(notebook_commands));
     err_set(e, ERR_INVALID, "'%.32s' is nothing that can be done with notebooks", name);
     if (nearest != NULL)
         err_advise(e, "did you mean '%s'? See: cella notebook --help", nearest);
@@ -98,7 +98,7 @@ const struct cli_verb cli_notebook_verb = {
         "  watch ID             tell what happens in it, until Ctrl-C\n"
         "Exit status: 0; 1 if a cell that was run failed, 124 if its time was over, 130 if it was\n"
         "interrupted; others mean that it could not be done.",
-    .flags = flags,
+    .flags = notebook_flags,
     .is_client = true,
     .examples = "cella notebook list\n"
                 "cella notebook show 0b9c\n"

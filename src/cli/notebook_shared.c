@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-enum { PAGE = 1000, NOTEBOOKS_MAX = 100000, BODY_MAX = 8 << 20, TITLE_MAX = 60 };
+enum { NOTEBOOK_SHARED_PAGE = 1000, NOTEBOOKS_MAX = 100000, BODY_MAX = 8 << 20, TITLE_MAX = 60 };
 
 static bool notebook_shared_is_word(const char *text, size_t max)
 {
@@ -41,7 +41,8 @@ int cli_notebook_find(struct cli_client *c, const char *prefix, char ret_id[CLI_
     do {
         char path[CLI_NOTEBOOK_PATH_SIZE];
         _json_ json_t *answer = NULL;
-        snprintf(path, sizeof(path), "/v1/notebooks?offset=%zu&limit=%d", seen, PAGE);
+        snprintf(path, sizeof(path), "/v1/notebooks?offset=%zu&limit=%d", seen,
+                 NOTEBOOK_SHARED_PAGE);
         if (cli_api_get(c, "GET", path, &answer, e) < 0)
             return -1;
         const json_t *page = json_object_get(answer, "notebooks");

@@ -5,7 +5,7 @@
 #include "cli/terminal.h"
 #include "notebook/text.h"
 
-enum { PAGE = 1000, TEXT_MAX = 256 << 20, COLUMN_MAX = 40 };
+enum { NOTEBOOK_SHOW_PAGE = 1000, TEXT_MAX = 256 << 20, COLUMN_MAX = 40 };
 
 /* ---- the table ---------------------------------------------------------------------------------
  */
@@ -137,7 +137,7 @@ static int show_pages(struct cli_client *c, const char *id, bool is_json, struct
         char path[CLI_NOTEBOOK_PATH_SIZE];
         _json_ json_t *answer = NULL;
         snprintf(path, sizeof(path), "/v1/notebooks/%s?outputs=true&offset=%zu&limit=%d", id, seen,
-                 PAGE);
+                 NOTEBOOK_SHOW_PAGE);
         if (cli_api_get(c, "GET", path, &answer, e) < 0)
             return -1;
         const json_t *cells = json_object_get(answer, "cells");

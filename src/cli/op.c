@@ -13,10 +13,10 @@
 #include <ctype.h>
 
 enum {
-    FLAGS_MAX = 64,  /* of one verb */
-    VERBS_MAX = 256, /* operations */
-    PATH_BYTES = 64 << 10,
-    BODY_BYTES = 256 << 20,
+    FLAGS_MAX = 64,     /* of one verb */
+    OP_VERBS_MAX = 256, /* operations */
+    OP_PATH_BYTES = 64 << 10,
+    OP_BODY_BYTES = 256 << 20,
 };
 
 /* A flag and the parameter that it gives. */
@@ -38,7 +38,7 @@ struct op_made {
  */
 
 /* NULL with the error. What is out of range is the daemon's to refuse. */
-static json_t *read_value(const struct op_param *p, const char *text, struct err *e)
+static json_t *op_read_value(const struct op_param *p, const char *text, struct err *e)
 {
     int64_t number = 0;
     json_t *value = NULL;
@@ -101,8 +101,8 @@ static json_t *object_in(json_t *args, const char *name)
     return object;
 }
 
-static int take_flag(const struct op_made *made, const struct cli_given *given, json_t *args,
-                     struct err *e)
+static int op_take_flag(const struct op_made *made, const struct cli_given *given, json_t *args,
+                        struct err *e)
 {
     size_t i = 0;
     while (i < made->n_flags && given->flag != &made->flags[i])
@@ -127,7 +127,7 @@ static int take_flag(const struct op_made *made, const struct cli_given *given, 
         return 0;
     }
     const struct op_param *of = member != NULL ? member : p;
-    json_t *value = of->type == OP_BOOL ? json_true() : read_value(of, given->value, e);
+    json_t *value = of->type == OP_BOOL ? json_true() : op_read_value(of, given->value, e);
     if (value == NULL)
         return -1;
     json_object_set_new(member != NULL ? object_in(args, p->name) : args, of->name, value);
@@ -176,7 +176,7 @@ static int take_words(const struct op *op, const struct cli_args *args, json_t *
             err_set(e, ERR_INVALID, "'%.64s' is too much", args->words[word]);
             return err_advise(e, "cella %s takes: %s", op->verb->words, args->verb->usage);
         }
-        json_t *value = read_value(place.param, args->words[word], e);
+        json_t *value = op_read_value(place.param, args->words[word], e);
         if (value == NULL)
             return -1;
         if (place.is_repeated) {
@@ -217,7 +217,7 @@ static int resolve(struct cli_client *c, const struct op_param *p, json_t **valu
     return 0;
 }
 
-static int resolve_all(struct cli_client *c, const struct op *op, json_t *args, struct err *e)
+static int op_resolve_all(struct cli_client *c, const struct op *op, json_t *args, struct err *e)
 {
     for (const struct op_param *p = op->params; p->name != NULL; p++) {
         json_t *value = json_object_get(args, p->name), *found = value;
@@ -267,7 +267,7 @@ static int ask_pages(struct cli_client *c, const struct op *op, const json_t *gi
 static int ask_and_show(const struct cli_args *args, struct cli_client *c, const struct op *op,
                         json_t *given, struct err *e)
 {
-    _buf_ struct buf path = BUF_INIT(PATH_BYTES), body = BUF_INIT(BODY_BYTES);
+    _buf_ struct buf path = BUF_INIT(OP_PATH_BYTES), body = BUF_INIT(OP_BODY_BYTES);
     struct cli_request request;
     if (cli_op_request(op, given, &path, &body, &request, e) < 0)
         return -1;
@@ -319,7 +319,7 @@ static int op_work(const struct cli_args *args, struct cli_client *c, void *cont
     for (size_t i = 0; place_at(op, i).param != NULL; i++)
         if (place_at(op, i).is_repeated)
             again = place_at(op, i).param;
-    if (resolve_all(c, op, order->given, e) < 0)
+    if (op_resolve_all(c, op, order->given, e) < 0)
         return -1;
     if (again == NULL)
         return ask_and_show(args, c, op, order->given, e);
@@ -344,7 +344,7 @@ static int op_verb_run(const struct cli_args *args, struct err *e)
     const struct op_made *made = CONTAINER_OF(args->verb, struct op_made, verb);
     _json_ json_t *given = json_object(), *repeated = json_array();
     for (size_t i = 0; i < args->n_given; i++)
-        if (take_flag(made, &args->given[i], given, e) < 0)
+        if (op_take_flag(made, &args->given[i], given, e) < 0)
             return -1;
     if (take_words(op, args, given, repeated, e) < 0)
         return -1;
@@ -437,11 +437,11 @@ static void write_usage(struct op_made *made, const struct op *op)
 
 const struct cli_verb *cli_op_verb(const struct op *op)
 {
-    static const struct op_made *known[VERBS_MAX];
+    static const struct op_made *known[OP_VERBS_MAX];
     size_t at = 0;
     while (op_table[at] != op)
         at++;
-    if (op->verb == NULL || at >= VERBS_MAX)
+    if (op->verb == NULL || at >= OP_VERBS_MAX)
         return NULL;
     if (known[at] != NULL)
         return &known[at]->verb;
@@ -495,7 +495,7 @@ static int read_pairs(const struct cli_args *args, const struct op *op, json_t *
         }
         struct op_param plain = *p;
         plain.unit = OP_PLAIN; /* as the API has it */
-        json_t *value = read_value(&plain, equals + 1, e);
+        json_t *value = op_read_value(&plain, equals + 1, e);
         if (value == NULL)
             return -1;
         json_object_set_new(given, p->name, value);
@@ -520,11 +520,11 @@ static int call_work(const struct cli_args *args, struct cli_client *c, void *co
     json_t *given = context;
     const struct op *op = op_find(args->words[0]);
     const char *file = cli_value(args, "file");
-    _buf_ struct buf path = BUF_INIT(PATH_BYTES), body = BUF_INIT(BODY_BYTES);
+    _buf_ struct buf path = BUF_INIT(OP_PATH_BYTES), body = BUF_INIT(OP_BODY_BYTES);
     struct cli_request request;
     if (op->flags & OP_TAKES_BYTES && file != NULL && cli_document_read_bytes(file, &body, e) < 0)
         return err_context(e, "%.200s", file);
-    if (resolve_all(c, op, given, e) < 0 ||
+    if (op_resolve_all(c, op, given, e) < 0 ||
         cli_op_request(op, given, &path, &body, &request, e) < 0)
         return -1;
     if (op->sends != NULL) {
@@ -555,9 +555,9 @@ static int call_run(const struct cli_args *args, struct err *e)
     }
     const struct op *op = op_find(args->words[0]);
     if (op == NULL) {
-        const char *names[VERBS_MAX];
+        const char *names[OP_VERBS_MAX];
         size_t n = 0;
-        for (; op_table[n] != NULL && n < VERBS_MAX; n++)
+        for (; op_table[n] != NULL && n < OP_VERBS_MAX; n++)
             names[n] = op_table[n]->name;
         const char *nearest = cli_nearest(args->words[0], names, n);
         err_set(e, ERR_INVALID, "there is no operation '%.64s'", args->words[0]);

@@ -6,9 +6,9 @@
 #include <ctype.h>
 
 enum {
-    PATH_BYTES = 64 << 10,
-    BODY_BYTES = 256 << 20,
-    CALL_MS = 120 * 1000, /* undo, branch: a snapshot may have to come from disk */
+    OP_REQUEST_PATH_BYTES = 64 << 10,
+    OP_REQUEST_BODY_BYTES = 256 << 20,
+    OP_REQUEST_CALL_MS = 120 * 1000, /* undo, branch: a snapshot may have to come from disk */
 };
 
 static void append_value(struct buf *out, const json_t *value, bool keeps_slashes)
@@ -79,7 +79,7 @@ int cli_op_request(const struct op *op, const json_t *args, struct buf *path, st
         .body = has_body ? buf_str(body) : NULL,
         .body_len = has_body ? body->len : 0,
         /* The daemon keeps the time of code. */
-        .deadline_ms = op->flags & OP_RUNS_CODE ? 0 : clock_mono_ms() + CALL_MS,
+        .deadline_ms = op->flags & OP_RUNS_CODE ? 0 : clock_mono_ms() + OP_REQUEST_CALL_MS,
     };
     return 0;
 }
@@ -87,7 +87,7 @@ int cli_op_request(const struct op *op, const json_t *args, struct buf *path, st
 int cli_op_ask(struct cli_client *c, const char *name, const json_t *args, json_t **ret_answer,
                struct err *e)
 {
-    _buf_ struct buf path = BUF_INIT(PATH_BYTES), body = BUF_INIT(BODY_BYTES);
+    _buf_ struct buf path = BUF_INIT(OP_REQUEST_PATH_BYTES), body = BUF_INIT(OP_REQUEST_BODY_BYTES);
     struct cli_request request;
     if (cli_op_request(op_find(name), args, &path, &body, &request, e) < 0)
         return -1;

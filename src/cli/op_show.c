@@ -12,8 +12,8 @@
 #include "cli/timeline.h"
 
 enum {
-    SHOWN_MAX = 64 << 20,
-    COLUMNS_MAX = 24,
+    OP_SHOW_SHOWN_MAX = 64 << 20,
+    OP_SHOW_COLUMNS_MAX = 24,
     COLUMN_BYTES = 60, /* of a text in a table */
     BRANCHES_MAX = 1000,
 };
@@ -38,7 +38,7 @@ static bool is_empty(const json_t *value)
 static void append_scalar(struct buf *out, const struct op_member *m, const json_t *value,
                           size_t max)
 {
-    if (json_is_string(value) && m != NULL && m->type == OP_TIME && max < SHOWN_MAX)
+    if (json_is_string(value) && m != NULL && m->type == OP_TIME && max < OP_SHOW_SHOWN_MAX)
         cli_describe_age(out, json_string_value(value));
     else if (json_is_string(value)) {
         const char *text = json_string_value(value);
@@ -68,10 +68,11 @@ static void append_scalar(struct buf *out, const struct op_member *m, const json
 
 static void append_list(struct buf *out, const struct op_shape *shape, const json_t *list)
 {
-    char sides[COLUMNS_MAX + 1] = "";
+    char sides[OP_SHOW_COLUMNS_MAX + 1] = "";
     size_t n = 0;
     _json_ json_t *rows = json_array(), *head = json_array();
-    for (const struct op_member *m = shape->members; m->name != NULL && n < COLUMNS_MAX; m++) {
+    for (const struct op_member *m = shape->members; m->name != NULL && n < OP_SHOW_COLUMNS_MAX;
+         m++) {
         if (m->column == NULL)
             continue;
         bool is_number =
@@ -123,7 +124,7 @@ static void append_object(struct buf *out, const struct op_shape *shape, const j
             for (size_t i = 0; i < json_array_size(value); i++)
                 append_object(out, m->shape, json_array_get(value, i), indent + 2);
         } else {
-            append_scalar(out, m, value, SHOWN_MAX);
+            append_scalar(out, m, value, OP_SHOW_SHOWN_MAX);
             buf_append_char(out, '\n');
         }
     }
@@ -219,7 +220,7 @@ static int show_names(struct cli_client *c, const json_t *args, const json_t *an
 static int show_checkpoints(struct cli_client *c, const json_t *args, const json_t *answer)
 {
     (void)c, (void)args;
-    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
+    _buf_ struct buf out = BUF_INIT(OP_SHOW_SHOWN_MAX);
     cli_append_checkpoints(&out, answer);
     return write_out(&out);
 }
@@ -270,7 +271,7 @@ static int show_output(struct cli_client *c, const json_t *args, const json_t *a
 static int show_declarations(struct cli_client *c, const json_t *args, const json_t *answer)
 {
     (void)c, (void)args;
-    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
+    _buf_ struct buf out = BUF_INIT(OP_SHOW_SHOWN_MAX);
     cli_append_declarations(&out, answer);
     if (out.len == 0)
         cli_say(STDERR_FILENO, "nothing is declared, and nothing would be lost\n");
@@ -316,7 +317,7 @@ int cli_op_show(struct cli_client *c, const struct op *op, const json_t *args, c
     for (size_t i = 0; i < ARRAY_LEN(views); i++)
         if (strcmp(views[i].op, op->name) == 0)
             return views[i].show(c, args, answer);
-    _buf_ struct buf out = BUF_INIT(SHOWN_MAX);
+    _buf_ struct buf out = BUF_INIT(OP_SHOW_SHOWN_MAX);
     for (const struct op_member *m = op->result->members; m->name != NULL; m++) {
         if (m->type != OP_LIST || m->shape == NULL || !has_columns(m->shape))
             continue;

@@ -4,7 +4,7 @@
 
 #include <ctype.h>
 
-enum { SOURCE_MAX = 1 << 20 };
+enum { PARAMETERS_SOURCE_MAX = 1 << 20 };
 
 /* ---- reading -----------------------------------------------------------------------------------
  */
@@ -64,7 +64,8 @@ static json_t *find_word(const char *text)
     return NULL;
 }
 
-static int read_value(struct cli_parameter *p, const char *text, bool is_raw, struct err *e)
+static int parameters_read_value(struct cli_parameter *p, const char *text, bool is_raw,
+                                 struct err *e)
 {
     if (!is_raw && parameters_is_number(text)) {
         p->number = text;
@@ -121,7 +122,7 @@ int cli_parameters_read(const struct cli_args *args, struct cli_parameters *ret,
         if (p == NULL)
             return err_set(e, ERR_TOO_LARGE, "there are more than %d parameters",
                            CLI_PARAMETERS_MAX);
-        if (read_value(p, value, is_raw, e) < 0)
+        if (parameters_read_value(p, value, is_raw, e) < 0)
             return -1;
     }
     return 0;
@@ -226,7 +227,7 @@ static void put_bash_item(struct buf *out, const json_t *value)
         put_word(out, json_string_value(value), json_string_length(value));
         return;
     }
-    _buf_ struct buf text = BUF_INIT(SOURCE_MAX);
+    _buf_ struct buf text = BUF_INIT(PARAMETERS_SOURCE_MAX);
     if (!json_is_null(value))
         put_value(&text, value, false);
     put_word(out, buf_str(&text), text.len);
@@ -341,7 +342,7 @@ static struct notebook_cell *insert_cell(struct document *doc, size_t at)
 
 int cli_parameters_inject(const struct cli_parameters *p, struct document *doc, struct err *e)
 {
-    _buf_ struct buf source = BUF_INIT(SOURCE_MAX);
+    _buf_ struct buf source = BUF_INIT(PARAMETERS_SOURCE_MAX);
     if (p->n == 0)
         return 0;
     if (cli_parameters_write(p, doc, &source, e) < 0)

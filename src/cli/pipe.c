@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <poll.h>
 
-enum { READ_STEP = 64 * 1024 };
+enum { PIPE_READ_STEP = 64 * 1024 };
 
 #define REQUEST_MAX (96 * MIB) /* a state of 64 MiB in base64, and the code */
 #define ANSWER_MAX (1024 * MIB)
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag pipe_flags[] = {
     {"runtime", 'r', "NAME", "of requests that name none: python (the default), node, bash"},
     {"profile", 'p', "NAME", "likewise: what is imported already (see the configuration)"},
     {"timeout", 't', "DURATION", "likewise: stop the code after this time (30s)"},
@@ -138,7 +138,7 @@ static void pipe_serve(struct filter *f)
 
 static int pipe_read_all(struct filter *f, struct err *e)
 {
-    char chunk[READ_STEP];
+    char chunk[PIPE_READ_STEP];
     while (!f->is_closed) {
         int ready = cli_wait(STDIN_FILENO, POLLIN, 0);
         if (ready == -EINTR)
@@ -260,7 +260,7 @@ const struct cli_verb cli_pipe_verb = {
         "Members of a request are those of POST /v1/exec. What cannot be run at all is answered\n"
         "in the same shape, with an exit_code of 1. Lines between requests are skipped. It ends\n"
         "with its input. A daemon is started if none runs.",
-    .flags = flags,
+    .flags = pipe_flags,
     .is_client = true,
     .examples =
         "cella pipe --profile min\n"

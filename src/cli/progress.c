@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <sys/ioctl.h>
 
-enum { COLUMNS = 80, SOURCE_MAX = 400 };
+enum { COLUMNS = 80, PROGRESS_SOURCE_MAX = 400 };
 
 static size_t columns(void)
 {
@@ -34,7 +34,7 @@ void cli_progress_draw(struct cli_progress *p)
     const char *newline = text < end ? memchr(text, '\n', (size_t)(end - text)) : NULL;
     size_t len = (size_t)((newline != NULL ? newline : end) - text);
     _buf_ struct buf safe = BUF_INIT(16 * KIB);
-    cli_append_safe(&safe, text, MIN(len, (size_t)SOURCE_MAX), false);
+    cli_append_safe(&safe, text, MIN(len, (size_t)PROGRESS_SOURCE_MAX), false);
     size_t cut = 0, n = 0;
     for (; cut < safe.len && n < (width > taken ? width - taken : 0); cut++, n++)
         while (cut + 1 < safe.len && ((unsigned char)safe.data[cut + 1] & 0xc0) == 0x80)

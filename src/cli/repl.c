@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <signal.h>
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag repl_flags[] = {
     {"session", 's', "ID", "work in this session (the beginning of its id is enough)"},
     {"keep", 'k', NULL, "leave the new session alive at the end and tell its id"},
     CLI_FLAGS_SPEC,
@@ -55,7 +55,7 @@ struct repl {
                            first */
 };
 
-enum step { STEP_RUN, STEP_AGAIN, STEP_END };
+enum repl_step { STEP_RUN, STEP_AGAIN, STEP_END };
 
 /* --- reading a block -------------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ static bool ends_block(const struct repl *r, const struct buf *line)
     return true;
 }
 
-static bool take_signal(void *context, int signo)
+static bool repl_take_signal(void *context, int signo)
 {
     struct repl *r = context;
     r->signal = signo;
@@ -121,7 +121,7 @@ static enum block judge(struct repl *r)
         .body = buf_str(&body),
         .body_len = body.len,
         .deadline_ms = clock_mono_ms() + CLI_DEADLINE_SHORT_MS,
-        .on_signal = take_signal,
+        .on_signal = repl_take_signal,
         .context = r,
     };
     r->goes_on = false;
@@ -183,7 +183,7 @@ static bool is_typed_end(struct repl *r)
 }
 
 /* Takes `line` into the block. */
-static enum step add_line(struct repl *r)
+static enum repl_step add_line(struct repl *r)
 {
     bool is_typed = cli_lines_is_interactive(r->lines);
     bool is_pasted = is_typed && memchr(buf_str(&r->line), '\n', r->line.len) != NULL;
@@ -205,21 +205,21 @@ static enum step add_line(struct repl *r)
     return block == BLOCK_WHOLE ? STEP_RUN : STEP_AGAIN;
 }
 
-static enum step read_block(struct repl *r)
+static enum repl_step read_block(struct repl *r)
 {
     buf_clear(&r->block);
     r->goes_on = false;
-    enum step step = STEP_AGAIN;
-    while (step == STEP_AGAIN) {
+    enum repl_step repl_step = STEP_AGAIN;
+    while (repl_step == STEP_AGAIN) {
         enum cli_line got = r->is_line_kept ? CLI_LINE_READ : repl_read_line(r);
         r->is_line_kept = false;
         switch (got) {
         case CLI_LINE_READ:
-            step = add_line(r);
+            repl_step = add_line(r);
             if (r->signal != SIGINT || !cli_lines_is_interactive(r->lines))
                 break;
             r->signal = 0; /* at the prompt, as far as the user can see */
-            step = STEP_AGAIN;
+            repl_step = STEP_AGAIN;
             buf_clear(&r->block);
             break;
         case CLI_LINE_INTERRUPTED:
@@ -236,7 +236,7 @@ static enum step read_block(struct repl *r)
             return !cli_lines_is_interactive(r->lines) && r->block.len > 0 ? STEP_RUN : STEP_END;
         }
     }
-    return step;
+    return repl_step;
 }
 
 static bool is_farewell(const struct repl *r)
@@ -502,7 +502,7 @@ const struct cli_verb cli_repl_verb = {
         "with that exit code. What is pasted is one block: Enter runs it. Input may come\n"
         "through a pipe; then the exit status is 1 if a block failed, and code that ends\n"
         "itself ends this. With --json each answer is one line.",
-    .flags = flags,
+    .flags = repl_flags,
     .is_client = true,
     .examples = "cella repl\n"
                 "cella repl --runtime node\n"

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag run_flags[] = {
     {"output", 'o', "FILE",
      "where the run notebook goes; else NAME.out.ipynb; - is standard output"},
     {"parameter", 'p', "NAME VALUE", "a parameter: a number, true, false, null, JSON, else text"},
@@ -34,8 +34,8 @@ static const struct cli_flag flags[] = {
 };
 
 enum {
-    TEMPORARY_IDLE_SECS = 60, /* if this program is killed */
-    TIMEOUT_MAX_MS = 86400 * 1000,
+    RUN_TEMPORARY_IDLE_SECS = 60, /* if this program is killed */
+    RUN_TIMEOUT_MAX_MS = 86400 * 1000,
     ERROR_LINES = 8,
     ADVICE_MAX = 3, /* about files, of all cells */
 };
@@ -116,10 +116,10 @@ static int run_read_plan(const struct cli_args *args, struct run_plan *plan,
     const char *given = cli_value(args, "timeout");
     bool is_of_agent = cli_value(args, "agent") != NULL || cli_value(args, "binding") != NULL;
     if (given != NULL || !is_of_agent) { /* as long as the agent's cells may take */
-        plan->run.timeout_ms = TIMEOUT_MAX_MS;
+        plan->run.timeout_ms = RUN_TIMEOUT_MAX_MS;
         if (given != NULL && cli_parse_duration(given, &plan->run.timeout_ms, e) < 0)
             return -1;
-        if (plan->run.timeout_ms < 1 || plan->run.timeout_ms > TIMEOUT_MAX_MS)
+        if (plan->run.timeout_ms < 1 || plan->run.timeout_ms > RUN_TIMEOUT_MAX_MS)
             return err_set(e, ERR_INVALID, "--timeout must be between 1ms and 24h");
     }
     /* The runtime that the flags ask for, or NULL. */
@@ -145,7 +145,7 @@ static int run_read_plan(const struct cli_args *args, struct run_plan *plan,
     if (cli_spec_read(args, language, &plan->spec, e) < 0)
         return -1;
     if (plan->spec.idle_timeout_secs < 0 && !plan->is_kept)
-        plan->spec.idle_timeout_secs = TEMPORARY_IDLE_SECS;
+        plan->spec.idle_timeout_secs = RUN_TEMPORARY_IDLE_SECS;
     return 0;
 }
 
@@ -436,7 +436,7 @@ const struct cli_verb cli_run_verb = {
         "Exit status: 0, or 1 if a cell failed, which is told with the end of its error, or the\n"
         "code that it left with (sys.exit(3)); 130 if it was interrupted; others mean that it\n"
         "could not be run.",
-    .flags = flags,
+    .flags = run_flags,
     .is_client = true,
     .examples = "cella run analysis.ipynb                     # makes analysis.out.ipynb\n"
                 "cella run analysis.ipynb -o analysis.ipynb   # in its place\n"

@@ -10,7 +10,7 @@
 #include <signal.h>
 
 enum {
-    PATH_SIZE = 128,
+    RUN_CELLS_PATH_SIZE = 128,
     WRITE_SHARE = 10,   /* writing takes less than this part of the time */
     POLL_MS = 50,       /* for the end of a cell that was interrupted */
     POLLS_PATIENT = 40, /* until the user is told that it does not end */
@@ -73,7 +73,7 @@ int cli_run_write(struct cli_run *r, struct err *e)
 }
 
 /* Whatever was waited for is left. A first Ctrl-C is for the cell, as the run's end makes it. */
-static bool take_signal(void *context, int signo)
+static bool run_cells_take_signal(void *context, int signo)
 {
     struct cli_run *r = context;
     if (signo == SIGINT && !r->is_interrupted)
@@ -92,7 +92,7 @@ static struct cli_request make_request(struct cli_run *r, const char *method, co
         .body = body != NULL ? body->data : NULL,
         .body_len = body != NULL ? body->len : 0,
         .deadline_ms = clock_mono_ms() + 4 * CLI_DEADLINE_SHORT_MS,
-        .on_signal = take_signal,
+        .on_signal = run_cells_take_signal,
         .context = r,
     };
 }
@@ -102,7 +102,7 @@ static int send_cell(struct cli_run *r, struct cli_client *c, struct cli_run_cel
 {
     const struct notebook_cell *cell = &r->doc->cells[own->number];
     json_t *tags = json_object_get(cell->metadata, "tags");
-    char path[PATH_SIZE];
+    char path[RUN_CELLS_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/notebooks/%s/cells", r->session_id);
     _buf_ struct buf body = BUF_INIT(16 * MIB);
     struct json_out out = JSON_OUT(&body);
@@ -141,7 +141,7 @@ static const struct notebook_cell *find_made(const struct document *made, const 
 static int take_results(struct cli_run *r, struct err *e)
 {
     _document_ struct document *made = NULL;
-    char path[PATH_SIZE];
+    char path[RUN_CELLS_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/notebooks/%s/export?format=ipynb", r->session_id);
     struct cli_request request = make_request(r, "GET", path, NULL);
     _buf_ struct buf text = BUF_INIT(0);
@@ -228,7 +228,7 @@ static void note_end(struct cli_run *r, const json_t *event)
     }
 }
 
-static bool take_event(void *context, const char *name, const char *data, size_t len)
+static bool run_cells_take_event(void *context, const char *name, const char *data, size_t len)
 {
     struct cli_run *r = context;
     _json_ json_t *event = NULL;
@@ -256,7 +256,7 @@ static void take_tick(void *context)
 
 static int ask_to_run(struct cli_run *r, struct cli_client *c, struct err *e)
 {
-    char path[PATH_SIZE];
+    char path[RUN_CELLS_PATH_SIZE];
     _json_ json_t *plain = NULL;
     _buf_ struct buf body = BUF_INIT(KIB);
     struct json_out out = JSON_OUT(&body);
@@ -269,7 +269,7 @@ static int ask_to_run(struct cli_run *r, struct cli_client *c, struct err *e)
     snprintf(path, sizeof(path), "/v1/notebooks/%s/run", r->session_id);
     struct cli_request request = make_request(r, "POST", path, &body);
     request.deadline_ms = 0; /* the daemon keeps the time of each cell */
-    request.on_event = take_event;
+    request.on_event = run_cells_take_event;
     request.on_tick = take_tick;
     show_progress(r);
     int status = cli_api_call(c, &request, &plain, e);
@@ -284,7 +284,7 @@ static int ask_to_run(struct cli_run *r, struct cli_client *c, struct err *e)
 /* The run was left, at which the daemon interrupts the cell and begins no other. */
 static void await_end(struct cli_run *r, struct cli_client *c)
 {
-    char path[PATH_SIZE];
+    char path[RUN_CELLS_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s", r->session_id);
     for (unsigned n = 0; r->left_by == 0; n++) {
         struct cli_request request = make_request(r, "GET", path, NULL);
@@ -298,7 +298,7 @@ static void await_end(struct cli_run *r, struct cli_client *c)
         if (n == POLLS_PATIENT)
             cli_say(STDERR_FILENO, "cella: the cell does not stop; Ctrl-C again leaves it\n");
         if (cli_wait(-1, 0, clock_mono_ms() + POLL_MS) == -EINTR)
-            take_signal(r, cli_signal_taken());
+            run_cells_take_signal(r, cli_signal_taken());
     }
 }
 

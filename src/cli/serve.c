@@ -5,7 +5,7 @@
 #include "cli/args.h"
 #include "cli/client.h"
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag serve_flags[] = {
     {"listen", 'l', "HOST:PORT", "the address for HTTP (" SERVE_LISTEN "; port 0 picks one)"},
     {"data", 'd', "DIR", "where everything is kept (also CELLA_DATA)"},
     {"config", 'c', "FILE", "the configuration (see cella(1) for where else it is looked for)"},
@@ -67,7 +67,7 @@ const struct cli_verb cli_serve_verb = {
         "Runs the daemon until SIGTERM or SIGINT. When it can take requests it prints one line,\n"
         "\"cella ready URL\", on standard output; its log goes to standard error. The key for\n"
         "HTTP is made at the first start, in the file 'key' of the data directory.",
-    .flags = flags,
+    .flags = serve_flags,
     .examples = "cella serve\n"
                 "cella serve --listen 127.0.0.1:0 --data /tmp/scratch --no-auth\n"
                 "curl -H \"Authorization: Bearer $(cat ~/.local/state/cella/key)\" \\\n"

@@ -13,9 +13,9 @@
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 
-enum { STOP_DEADLINE_MS = 30000 };
+enum { CLI_STOP_DEADLINE_MS = 30000 };
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag stop_flags[] = {
     {"erase", 0, NULL,
      "then remove its data directory, also if none runs: sessions, notebooks, key"},
     {0},
@@ -55,7 +55,7 @@ static int stop_daemon(const struct cli_endpoint *endpoint, pid_t *ret_pid, stru
     int pid = *ret_pid;
     if (pidfd_send_signal(pidfd, SIGTERM, NULL, 0) < 0)
         return err_errno(e, ERR_FORBIDDEN, errno, "process %d cannot be signalled", pid);
-    if (cli_wait(pidfd, POLLIN, clock_mono_ms() + STOP_DEADLINE_MS) > 0)
+    if (cli_wait(pidfd, POLLIN, clock_mono_ms() + CLI_STOP_DEADLINE_MS) > 0)
         return 0;
     err_set(e, ERR_TIMEOUT, "the daemon (process %d) is still stopping", pid);
     return err_advise(e, "see its log, or end it with: kill -9 %d", pid);
@@ -124,7 +124,7 @@ const struct cli_verb cli_stop_verb = {
         "Asks the daemon of this data directory to stop and waits until it has: every session\n"
         "and everything it started is gone then. What was saved comes back with the next daemon,\n"
         "unless --erase removes it.",
-    .flags = flags,
+    .flags = stop_flags,
     .is_client = true,
     .examples = "cella stop\n"
                 "cella stop --data /tmp/scratch --erase",

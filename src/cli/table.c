@@ -1,7 +1,7 @@
 /* Tables of text with aligned columns. Command line tool. */
 #include "cli/table.h"
 
-enum { COLUMNS_MAX = 32 };
+enum { TABLE_COLUMNS_MAX = 32 };
 
 static const char *text_at(const json_t *row, size_t column)
 {
@@ -20,7 +20,7 @@ static size_t width_of(const char *text)
 
 void cli_append_table(struct buf *out, const json_t *rows, const char *sides)
 {
-    size_t widths[COLUMNS_MAX] = {0}, n = MIN(strlen(sides), (size_t)COLUMNS_MAX);
+    size_t widths[TABLE_COLUMNS_MAX] = {0}, n = MIN(strlen(sides), (size_t)TABLE_COLUMNS_MAX);
     for (size_t i = 0; i < json_array_size(rows); i++)
         for (size_t k = 0; k < n; k++)
             widths[k] = MAX(widths[k], width_of(text_at(json_array_get(rows, i), k)));

@@ -10,7 +10,7 @@
 #include <langinfo.h>
 #include <locale.h>
 
-enum { CHECKPOINTS_MAX = 10000, WORDS_MAX = 200, LISTED_MAX = 50, CODE_MAX = 60 };
+enum { CHECKPOINTS_MAX = 10000, TIMELINE_WORDS_MAX = 200, TIMELINE_LISTED_MAX = 50, CODE_MAX = 60 };
 
 int cli_timeline_get(const struct cli_args *args, struct cli_client *c, json_t **ret, struct err *e)
 {
@@ -46,7 +46,7 @@ static void append_words(struct buf *out, const json_t *object, const char *memb
     size_t len = 0;
     const char *text = cli_json_text(object, member, &len);
     if (text != NULL)
-        cli_append_safe(out, text, MIN(len, (size_t)WORDS_MAX), false);
+        cli_append_safe(out, text, MIN(len, (size_t)TIMELINE_WORDS_MAX), false);
 }
 
 static int64_t cell_at(const json_t *cells, size_t i)
@@ -60,7 +60,7 @@ void cli_describe_cells(struct buf *out, const json_t *cells)
     if (n == 0)
         return;
     buf_append_str(out, n == 1 ? "cell " : "cells ");
-    for (size_t i = 0; i < n && i < LISTED_MAX; i++) {
+    for (size_t i = 0; i < n && i < TIMELINE_LISTED_MAX; i++) {
         size_t last = i;
         while (last + 1 < n && cell_at(cells, last + 1) == cell_at(cells, last) + 1)
             last++;
@@ -109,7 +109,7 @@ void cli_describe_restore(struct buf *out, const json_t *checkpoint)
 static void timeline_describe_list(struct buf *out, const json_t *list, const char *intro,
                                    const char *const members[3])
 {
-    for (size_t i = 0; i < json_array_size(list) && i < LISTED_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(list) && i < TIMELINE_LISTED_MAX; i++) {
         const json_t *item = json_array_get(list, i);
         buf_printf(out, "  %s: ", intro);
         append_words(out, item, members[0]);

@@ -20,7 +20,7 @@ enum {
     SHOWN_AFTER_BYTES = 8 << 20, /* what is smaller is there before anybody looks */
     SHOWN_EVERY_MS = 200,
     WORK_MS = 600 * 1000, /* for the daemon to put into place what was sent */
-    LISTED_MAX = 1000 * 1000,
+    TRANSFER_LISTED_MAX = 1000 * 1000,
     URL_MAX = 8 << 10,
 };
 
@@ -154,7 +154,7 @@ int cli_file_list(struct cli_client *c, const char *session_id, const char *path
             json_array_append(all, (json_t *)(uintptr_t)entry); /* a file is what it is */
         json_array_extend(all, json_object_get(page, "entries"));
         const char *next = cli_json_text(page, "next", NULL);
-        if (json_array_size(all) > LISTED_MAX ||
+        if (json_array_size(all) > TRANSFER_LISTED_MAX ||
             (after != NULL && next != NULL && strcmp(after, next) == 0))
             return err_set(e, ERR_TOO_LARGE, "there are too many files");
         free(after);

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <poll.h>
 
-enum { PATH_SIZE = 160, DECIDE_DEADLINE_MS = 120 * 1000, SHOWN_MAX = 50 };
+enum { TRY_PATH_SIZE = 160, DECIDE_DEADLINE_MS = 120 * 1000, TRY_SHOWN_MAX = 50 };
 
-static const struct cli_flag flags[] = {
+static const struct cli_flag try_flags[] = {
     {"commit", 0, NULL, "keep what it did, without asking"},
     {"discard", 0, NULL, "take back what it did, without asking"},
     {"id", 0, "TRY", "decide about this one, which was left open, instead of running code"},
@@ -33,7 +33,7 @@ struct attempt {
 static int decide(struct cli_client *c, const struct attempt *a, int64_t id, bool commits,
                   json_t **ret_answer, struct err *e)
 {
-    char path[PATH_SIZE];
+    char path[TRY_PATH_SIZE];
     snprintf(path, sizeof(path), "/v1/sessions/%s/tries/%lld/%s", a->session.id, (long long)id,
              commits ? "commit" : "discard");
     _buf_ struct buf body = BUF_INIT(16);
@@ -69,14 +69,14 @@ static void append_paths(struct buf *out, const json_t *files, const char *membe
 {
     const json_t *list = json_object_get(files, member);
     size_t n = json_array_size(list);
-    for (size_t i = 0; i < MIN(n, (size_t)SHOWN_MAX); i++) {
+    for (size_t i = 0; i < MIN(n, (size_t)TRY_SHOWN_MAX); i++) {
         const char *path = json_string_value(json_array_get(list, i));
         buf_printf(out, "  %s ", member);
         cli_append_safe(out, path != NULL ? path : "?", path != NULL ? strlen(path) : 1, false);
         buf_append_char(out, '\n');
     }
-    if (n > SHOWN_MAX)
-        buf_printf(out, "  and %zu more %s\n", n - SHOWN_MAX, member);
+    if (n > TRY_SHOWN_MAX)
+        buf_printf(out, "  and %zu more %s\n", n - TRY_SHOWN_MAX, member);
 }
 
 /* The answer comes as a whole: there is nothing to see before it. */
@@ -201,7 +201,7 @@ const struct cli_verb cli_try_verb = {
              "asks whether to keep that. What is not kept is as if it had never run. With --json\n"
              "and neither --commit nor --discard it stays open: decide later with --id.\n"
              "Exit status: as `cella exec`.",
-    .flags = flags,
+    .flags = try_flags,
     .is_client = true,
     .examples = "cella try 0b9c 'df = df.dropna(); len(df)'\n"
                 "cella try 0b9c --discard 'import shutil; shutil.rmtree(\"data\")'\n"

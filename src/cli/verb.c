@@ -11,7 +11,7 @@
 
 #include <signal.h>
 
-enum { VERBS_MAX = 256 };
+enum { VERB_VERBS_MAX = 256 };
 
 /* What the table of operations cannot give: several calls, a terminal, files of this machine. */
 /* clang-format off */
@@ -46,12 +46,12 @@ static const struct cli_verb *const hand_written[] = {
 
 const struct cli_verb *const *cli_verbs(void)
 {
-    static const struct cli_verb *all[VERBS_MAX]; /* made at the first call */
+    static const struct cli_verb *all[VERB_VERBS_MAX]; /* made at the first call */
     size_t n = ARRAY_LEN(hand_written);
     if (all[0] != NULL)
         return all;
     memcpy(all, hand_written, sizeof(hand_written));
-    for (const struct op *const *op = op_table; *op != NULL && n + 1 < VERBS_MAX; op++) {
+    for (const struct op *const *op = op_table; *op != NULL && n + 1 < VERB_VERBS_MAX; op++) {
         const struct cli_verb *verb = (*op)->verb != NULL ? cli_op_verb(*op) : NULL;
         bool is_known = verb == NULL;
         for (size_t i = 0; i < ARRAY_LEN(hand_written) && !is_known; i++)
@@ -82,7 +82,7 @@ static bool is_group(const char *word)
 
 static int refuse_verb(const char *name, struct err *e)
 {
-    const char *names[VERBS_MAX];
+    const char *names[VERB_VERBS_MAX];
     size_t n = 0;
     for (const struct cli_verb *const *verb = cli_verbs(); verb[n] != NULL; n++)
         names[n] = verb[n]->name;

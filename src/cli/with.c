@@ -102,7 +102,7 @@ static int add_dir(struct cli_with *with, const char *path, const char *place, i
 /* ---- where they go -----------------------------------------------------------------------------
  */
 
-static int resolve_all(const char *path, char out[PATH_MAX], struct err *e)
+static int with_resolve_all(const char *path, char out[PATH_MAX], struct err *e)
 {
     return realpath(path, out) != NULL ? 0
                                        : err_errno(e, ERR_INVALID, errno, "--with %.300s", path);
@@ -121,10 +121,10 @@ static int with_resolve(const char *path, char out[PATH_MAX], struct err *e)
     size_t dir_len = slash != NULL ? (size_t)(slash - path) + 1 : 0;
     snprintf(whole, sizeof(whole), "%.*s", (int)len, path);
     if (whole[dir_len] == '\0' || fd_is_dots(whole + dir_len))
-        return resolve_all(whole, out, e);
+        return with_resolve_all(whole, out, e);
     snprintf(parent, sizeof(parent), "%.*s", (int)MAX(dir_len, (size_t)1),
              dir_len > 0 ? path : ".");
-    if (resolve_all(parent, dir, e) < 0)
+    if (with_resolve_all(parent, dir, e) < 0)
         return -1;
     return with_join(out, strcmp(dir, "/") == 0 ? "/." : dir, whole + dir_len, e);
 }

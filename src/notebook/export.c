@@ -11,8 +11,8 @@
 
 #include <uv.h>
 
-enum { PAGE = 200, DOCUMENTS_MAX = 2 };
-#define IMAGE_BYTES_MAX (64 * MIB)
+enum { EXPORT_PAGE = 200, DOCUMENTS_MAX = 2 };
+#define EXPORT_IMAGE_BYTES_MAX (64 * MIB)
 
 /* JSON of a cell, until the worker has parsed it. */
 struct raw_cell {
@@ -89,14 +89,15 @@ static json_t *export_read_image(struct export_task *x, const char *hex, bool is
     size_t len;
     uint64_t left = x->max_image_bytes - MIN(x->max_image_bytes, x->image_bytes);
     if (blob_parse_hex(hex, &hash) < 0 ||
-        blob_read(x->blobs, &hash, (size_t)MIN(left, (uint64_t)IMAGE_BYTES_MAX), &data, &len) < 0 ||
+        blob_read(x->blobs, &hash, (size_t)MIN(left, (uint64_t)EXPORT_IMAGE_BYTES_MAX), &data,
+                  &len) < 0 ||
         x->bytes + len > NOTEBOOK_BYTES_MAX)
         return NULL;
     x->image_bytes += len;
     x->bytes += len / 3 * 4;
     if (is_svg)
         return json_stringn(data, len);
-    _buf_ struct buf text = BUF_INIT(2 * IMAGE_BYTES_MAX);
+    _buf_ struct buf text = BUF_INIT(2 * EXPORT_IMAGE_BYTES_MAX);
     base64_encode(&text, data, len);
     return json_stringn_nocheck(buf_str(&text), text.len);
 }
@@ -222,8 +223,8 @@ static void export_on_page(void *context, const struct store_cell *list, size_t 
     }
     x->n_read += n;
     if (n > 0 && x->n_read < count) {
-        x->task.asked = store_get_cells(engine_store(x->task.engine), x->id, x->n_read, PAGE, true,
-                                        export_on_page, x);
+        x->task.asked = store_get_cells(engine_store(x->task.engine), x->id, x->n_read, EXPORT_PAGE,
+                                        true, export_on_page, x);
         return;
     }
     x->work.data = x;
@@ -272,8 +273,8 @@ static void export_on_notebook(void *context, const struct store_notebook *row, 
     if (is_empty)
         export_on_page(x, NULL, 0, 0, NULL);
     else
-        x->task.asked =
-            store_get_cells(engine_store(x->task.engine), x->id, 0, PAGE, true, export_on_page, x);
+        x->task.asked = store_get_cells(engine_store(x->task.engine), x->id, 0, EXPORT_PAGE, true,
+                                        export_on_page, x);
 }
 
 /* ---- one or two at a time ----------------------------------------------------------------------

@@ -265,7 +265,7 @@ static void html_put_plain(struct buf *out, const json_t *typed)
         put_settled(out, is_stderr ? "stderr" : "plain", text, len);
 }
 
-static const struct outputs_writer writer = {
+static const struct outputs_writer html_writer = {
     .put_plain = html_put_plain,
     .put_error = html_put_error,
     .put_html = html_put_html,
@@ -301,7 +301,7 @@ static void put_code_cell(struct buf *out, const struct document *doc,
     const json_t *output;
     json_array_foreach(cell->outputs, i, output) {
         buf_append_str(out, "<div class=\"output\">\n");
-        outputs_write(out, output, &writer);
+        outputs_write(out, output, &html_writer);
         buf_append_str(out, "</div>\n");
     }
     /* What the outputs do not tell. */

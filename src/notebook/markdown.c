@@ -88,7 +88,7 @@ static void markdown_put_json(struct buf *out, const char *text, size_t len)
     put_fenced(out, "json", text, len);
 }
 
-static const struct outputs_writer writer = {
+static const struct outputs_writer markdown_writer = {
     .put_plain = markdown_put_described,
     .put_error = markdown_put_described,
     .put_html = markdown_put_html,
@@ -132,7 +132,7 @@ static void markdown_put_cell(struct buf *out, const struct document *doc,
     size_t i;
     const json_t *output;
     json_array_foreach(cell->outputs, i, output) {
-        outputs_write(out, output, &writer);
+        outputs_write(out, output, &markdown_writer);
     }
 }
 

@@ -18,11 +18,11 @@ enum {
     AFTER_MS = 300,
     PAUSE_FACTOR = 10,        /* what took long is not repeated before that much more */
     PAUSE_MAX_MS = 10 * 1000, /* it may have waited for others */
-    PAGE = 100,
+    MIRROR_PAGE = 100,
 };
 
 /* Of one file; images beyond that are references in it. */
-#define IMAGE_BYTES_MAX (32 * MIB)
+#define MIRROR_IMAGE_BYTES_MAX (32 * MIB)
 
 /*   WAITING --a moment later--> DUE --nobody else is at work--> AT_WORK --> gone
  *   AT_WORK --it has changed meanwhile--> WAITING */
@@ -131,7 +131,8 @@ static void mirror_begin_next(struct documents *documents)
     documents->mirrors.is_busy = true;
     mirror->began_ms = clock_mono_ms();
     mirror->has_changed = false;
-    documents_read_within(documents, mirror->id, IMAGE_BYTES_MAX, mirror_on_document, mirror);
+    documents_read_within(documents, mirror->id, MIRROR_IMAGE_BYTES_MAX, mirror_on_document,
+                          mirror);
 }
 
 void mirrors_changed(void *context, const char *id)
@@ -216,7 +217,7 @@ static void mirror_on_notebooks(void *context, const struct store_notebook *list
 
 static void mirror_list_notebooks(struct comparison *c)
 {
-    c->task.asked = store_list_notebooks(engine_store(c->task.engine), NULL, c->offset, PAGE,
+    c->task.asked = store_list_notebooks(engine_store(c->task.engine), NULL, c->offset, MIRROR_PAGE,
                                          mirror_on_notebooks, c);
 }
 

@@ -3,7 +3,7 @@
 #include "session/spec.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {{0}};
+static const struct op_param agent_list_params[] = {{0}};
 
 void put_ceiling(struct json_out *json, const struct jail_limits *ceiling)
 {
@@ -82,7 +82,7 @@ static void put_bindings(struct json_out *json, const struct call *call, const s
     json_put_array_end(json);
 }
 
-static void run(struct call *call)
+static void agent_list_run(struct call *call)
 {
     const struct config *c = call->policy->config;
     struct map counts = {0};
@@ -137,7 +137,7 @@ static const struct op_member agent_list_members[] = {
 static const struct op_shape shape_agent_list = {"agent_list", agent_list_members,
                                                  "The agents of the configuration."};
 
-static const struct op_verb verb = {
+static const struct op_verb agent_list_verb = {
     .words = "agents",
     .summary = "list the agents of the configuration",
     .examples = "cella agents",
@@ -149,10 +149,10 @@ const struct op op_agent_list = {
     .path = "/v1/agents",
     .subject = OP_ON_AGENT,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = agent_list_params,
     .doc = "Lists the agents of the configuration, what they may do and who is in plan mode.",
-    .run = run,
+    .run = agent_list_run,
     .result = &shape_agent_list,
     .example = "{}",
-    .verb = &verb,
+    .verb = &agent_list_verb,
 };

@@ -4,7 +4,7 @@
 #include "ops/ops.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {{0}};
+static const struct op_param api_index_params[] = {{0}};
 
 static void run_index(struct call *call)
 {
@@ -116,7 +116,7 @@ const struct op op_api_root = {
     .path = "/",
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY | OP_PUBLIC,
-    .params = params,
+    .params = api_index_params,
     .doc = INDEX_DOC " A short page for people who accept text/html or text/plain.",
     .run = run_root,
     .result = &shape_index,
@@ -129,7 +129,7 @@ const struct op op_api_index = {
     .path = "/v1",
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY | OP_PUBLIC,
-    .params = params,
+    .params = api_index_params,
     .doc = INDEX_DOC,
     .run = run_index,
     .result = &shape_index,
@@ -142,7 +142,7 @@ const struct op op_api_openapi = {
     .path = "/openapi.json",
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY | OP_PUBLIC,
-    .params = params,
+    .params = api_index_params,
     .doc = "The API as OpenAPI 3.1: every operation, parameter and answer.",
     .run = run_openapi,
     .result = &shape_openapi,

@@ -1,7 +1,7 @@
 #include "ops/exec_call.h"
 #include "ops/notebook_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param cell_add_params[] = {
     OP_PARAM_NOTEBOOK,
     {.name = "code",
      .type = OP_TEXT,
@@ -81,8 +81,8 @@ static struct store_change change_of(const struct call *call, const struct store
 /* ---- added, then run ---------------------------------------------------------------------------
  */
 
-static void on_added(void *context, const struct store_cell *now, uint64_t n_cells,
-                     const struct err *e)
+static void cell_add_on_added(void *context, const struct store_cell *now, uint64_t n_cells,
+                              const struct err *e)
 {
     struct call *call = context;
     (void)n_cells;
@@ -92,7 +92,7 @@ static void on_added(void *context, const struct store_cell *now, uint64_t n_cel
         run_call_begin(call, arena_strdup(&call->arena, now->id));
 }
 
-static void on_gone(struct call *call)
+static void cell_add_on_gone(struct call *call)
 {
     task_forget(call->op_state);
 }
@@ -106,12 +106,12 @@ static void add_and_run(struct call *call)
         return;
     }
     struct store_change change = change_of(call, &cell);
-    call->on_gone = on_gone;
-    call->op_state =
-        changes_make(call->engine, call_text(call, "session_id", ""), &change, on_added, call);
+    call->on_gone = cell_add_on_gone;
+    call->op_state = changes_make(call->engine, call_text(call, "session_id", ""), &change,
+                                  cell_add_on_added, call);
 }
 
-static void run(struct call *call)
+static void cell_add_run(struct call *call)
 {
     struct err e;
     struct store_cell cell;
@@ -127,7 +127,7 @@ static void run(struct call *call)
     }
 }
 
-static unsigned uses(const struct call *call)
+static unsigned cell_add_uses(const struct call *call)
 {
     return call_bool(call, "run", false) ? OP_RUNS_CODE : 0;
 }
@@ -138,10 +138,10 @@ const struct op op_cell_add = {
     .path = "/v1/notebooks/{session_id}/cells",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
-    .params = params,
+    .params = cell_add_params,
     .doc = "Puts a cell into a notebook, and runs it if that is wanted.",
-    .run = run,
-    .uses = uses,
+    .run = cell_add_run,
+    .uses = cell_add_uses,
     .result = &shape_cell_change,
     .other_result = &shape_answer,
     .status = 201,

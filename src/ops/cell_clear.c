@@ -1,8 +1,8 @@
 #include "ops/notebook_call.h"
 
-static const struct op_param params[] = {OP_PARAM_NOTEBOOK, OP_PARAM_CELL, {0}};
+static const struct op_param cell_clear_params[] = {OP_PARAM_NOTEBOOK, OP_PARAM_CELL, {0}};
 
-static void run(struct call *call)
+static void cell_clear_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
@@ -17,9 +17,9 @@ const struct op op_cell_clear = {
     .path = "/v1/notebooks/{session_id}/cells/{cell}/clear",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = cell_clear_params,
     .doc = "Removes the outputs of a cell.",
-    .run = run,
+    .run = cell_clear_run,
     .result = &shape_cell_change,
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\"}",

@@ -1,8 +1,8 @@
 #include "ops/notebook_call.h"
 
-static const struct op_param params[] = {OP_PARAM_NOTEBOOK, OP_PARAM_CELL, {0}};
+static const struct op_param cell_delete_params[] = {OP_PARAM_NOTEBOOK, OP_PARAM_CELL, {0}};
 
-static void run(struct call *call)
+static void cell_delete_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
@@ -10,7 +10,7 @@ static void run(struct call *call)
     change_call(call, &change, 200);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb cell_delete_verb = {
     .words = "notebook rm",
     .takes = (const char *const[]){"session_id", "cell...", NULL},
     .summary = "remove cells of a notebook; what they did stays done",
@@ -23,11 +23,11 @@ const struct op op_cell_delete = {
     .path = "/v1/notebooks/{session_id}/cells/{cell}",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = cell_delete_params,
     .doc = "Removes a cell from its notebook; what it did stays done.",
-    .run = run,
+    .run = cell_delete_run,
     .result = &shape_cell_change,
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\"}",
-    .verb = &verb,
+    .verb = &cell_delete_verb,
 };

@@ -1,6 +1,6 @@
 #include "ops/notebook_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param cell_edit_params[] = {
     OP_PARAM_NOTEBOOK,
     OP_PARAM_CELL,
     {.name = "code",
@@ -18,7 +18,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void cell_edit_run(struct call *call)
 {
     struct err e;
     const char *metadata;
@@ -56,9 +56,9 @@ const struct op op_cell_edit = {
     .path = "/v1/notebooks/{session_id}/cells/{cell}",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = cell_edit_params,
     .doc = "Changes code, kind or metadata of a cell.",
-    .run = run,
+    .run = cell_edit_run,
     .result = &shape_cell_change,
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\", \"code\": \"x = 22\"}",

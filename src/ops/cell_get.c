@@ -2,7 +2,7 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param cell_get_params[] = {
     OP_PARAM_NOTEBOOK,
     OP_PARAM_CELL,
     {.name = "outputs",
@@ -12,7 +12,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void on_cell(void *context, const struct store_cell *cell, const struct err *e)
+static void cell_get_on_cell(void *context, const struct store_cell *cell, const struct err *e)
 {
     struct call *call = context;
     if (e != NULL) {
@@ -25,14 +25,14 @@ static void on_cell(void *context, const struct store_cell *cell, const struct e
     call_reply(call, 200, &out);
 }
 
-static void run(struct call *call)
+static void cell_get_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     notebooks_flush(call->engine, id);
     call_await(call, store_get_cell(engine_store(call->engine), id, call_text(call, "cell", ""),
-                                    on_cell, call));
+                                    cell_get_on_cell, call));
 }
 
 const struct op op_cell_get = {
@@ -41,9 +41,9 @@ const struct op op_cell_get = {
     .path = "/v1/notebooks/{session_id}/cells/{cell}",
     .subject = OP_ON_CELL,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = cell_get_params,
     .doc = "Shows one cell of a notebook with its outputs.",
-    .run = run,
+    .run = cell_get_run,
     .result = &shape_cell,
     .example = "{\"session_id\": \"$notebook\", \"cell\": \"1\"}",
 };

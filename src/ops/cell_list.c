@@ -2,7 +2,7 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param cell_list_params[] = {
     OP_PARAM_NOTEBOOK,
     OP_PARAM_OFFSET,
     OP_PARAM_LIMIT,
@@ -13,8 +13,8 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void on_cells(void *context, const struct store_cell *list, size_t n, uint64_t count,
-                     const struct err *e)
+static void cell_list_on_cells(void *context, const struct store_cell *list, size_t n,
+                               uint64_t count, const struct err *e)
 {
     struct call *call = context;
     const char *id = call_text(call, "session_id", "");
@@ -38,7 +38,7 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     call_reply(call, 200, &out);
 }
 
-static void run(struct call *call)
+static void cell_list_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
@@ -46,7 +46,7 @@ static void run(struct call *call)
     notebooks_flush(call->engine, id);
     call_await(call,
                store_get_cells(engine_store(call->engine), id, call_offset(call), call_limit(call),
-                               call_bool(call, "outputs", false), on_cells, call));
+                               call_bool(call, "outputs", false), cell_list_on_cells, call));
 }
 
 static const struct op_member cell_list_members[] = {
@@ -65,9 +65,9 @@ const struct op op_cell_list = {
     .path = "/v1/notebooks/{session_id}/cells",
     .subject = OP_ON_CELL,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = cell_list_params,
     .doc = "Lists the cells of a notebook in their order, page by page.",
-    .run = run,
+    .run = cell_list_run,
     .result = &shape_cell_list,
     .example = "{\"session_id\": \"$notebook\", \"limit\": 2}",
 };

@@ -1,6 +1,6 @@
 #include "ops/notebook_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param cell_move_params[] = {
     OP_PARAM_NOTEBOOK,
     OP_PARAM_CELL,
     {.name = "to",
@@ -12,7 +12,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void cell_move_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
@@ -23,7 +23,7 @@ static void run(struct call *call)
     change_call(call, &change, 200);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb cell_move_verb = {
     .words = "notebook move",
     .takes = (const char *const[]){"session_id", "cell", "to", NULL},
     .summary = "give a cell of a notebook another number",
@@ -36,11 +36,11 @@ const struct op op_cell_move = {
     .path = "/v1/notebooks/{session_id}/cells/{cell}/move",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = cell_move_params,
     .doc = "Puts a cell at another place of its notebook.",
-    .run = run,
+    .run = cell_move_run,
     .result = &shape_cell_change,
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$notebook\", \"cell\": \"0\", \"to\": 1}",
-    .verb = &verb,
+    .verb = &cell_move_verb,
 };

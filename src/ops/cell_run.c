@@ -1,7 +1,7 @@
 #include "ops/exec_call.h"
 #include "ops/notebook_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param cell_run_params[] = {
     OP_PARAM_NOTEBOOK,
     OP_PARAM_CELL,
     EXEC_PARAM_TIMEOUT,
@@ -17,7 +17,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void cell_run_run(struct call *call)
 {
     if (call_has_notebooks(call))
         run_call_begin(call, call_text(call, "cell", ""));
@@ -29,10 +29,10 @@ const struct op op_cell_run = {
     .path = "/v1/notebooks/{session_id}/cells/{cell}/run",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
-    .params = params,
+    .params = cell_run_params,
     .doc = "Runs a cell of a notebook, again or for the first time, and answers as session.exec "
            "does.",
-    .run = run,
+    .run = cell_run_run,
     .result = &shape_answer,
     .events = exec_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),

@@ -90,8 +90,8 @@ static int check_texts(const struct place *place, json_t *value, struct err *e)
     return 0;
 }
 
-static int check_members(const char *parent, const struct op_param *params, json_t *object,
-                         struct err *e);
+static int ops_check_members(const char *parent, const struct op_param *params, json_t *object,
+                             struct err *e);
 
 static int check_list(const struct place *place, json_t *list, struct err *e)
 {
@@ -109,7 +109,7 @@ static int check_list(const struct place *place, json_t *list, struct err *e)
         if (!json_is_object(value))
             return wrong(place, ERR_INVALID, "must be a list of objects", e);
         snprintf(entry, sizeof(entry), "%s[%zu]", full_name(place, name, sizeof(name)), i);
-        if (check_members(entry, place->param->members, value, e) < 0)
+        if (ops_check_members(entry, place->param->members, value, e) < 0)
             return -1;
     }
     return 0;
@@ -130,7 +130,8 @@ static int check_value(const struct place *place, json_t *value, struct err *e)
     case OP_OBJECT:
         if (!json_is_object(value))
             return wrong(place, ERR_INVALID, "must be an object", e);
-        return check_members(full_name(place, name, sizeof(name)), place->param->members, value, e);
+        return ops_check_members(full_name(place, name, sizeof(name)), place->param->members, value,
+                                 e);
     case OP_TEXTS:
         return check_texts(place, value, e);
     case OP_LIST:
@@ -170,8 +171,8 @@ static int unknown_member(const char *parent, const struct op_param *params, con
                       buf_str(&known));
 }
 
-static int check_members(const char *parent, const struct op_param *params, json_t *object,
-                         struct err *e)
+static int ops_check_members(const char *parent, const struct op_param *params, json_t *object,
+                             struct err *e)
 {
     const char *name;
     json_t *value;
@@ -194,5 +195,5 @@ static int check_members(const char *parent, const struct op_param *params, json
 
 int op_check(const struct op *op, json_t *args, struct err *e)
 {
-    return check_members(NULL, op->params, args, e);
+    return ops_check_members(NULL, op->params, args, e);
 }

@@ -4,9 +4,9 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+static const struct op_param checkpoint_list_params[] = {OP_PARAM_SESSION, {0}};
 
-static void put_cells(struct json_out *json, const struct timeline_cells *cells)
+static void checkpoint_list_put_cells(struct json_out *json, const struct timeline_cells *cells)
 {
     json_put_key(json, "cells");
     json_put_array(json);
@@ -15,7 +15,7 @@ static void put_cells(struct json_out *json, const struct timeline_cells *cells)
     json_put_array_end(json);
 }
 
-static void put_files(struct json_out *json, const struct checkpoint *checkpoint)
+static void checkpoint_list_put_files(struct json_out *json, const struct checkpoint *checkpoint)
 {
     static const char *const names[] = {[FILES_NONE] = "none",
                                         [FILES_RECORDING] = "recording",
@@ -35,11 +35,11 @@ static void put_checkpoint(struct json_out *json, const struct checkpoint *check
     json_put_member_int(json, "parent",
                         checkpoint->parent != NULL ? (int64_t)checkpoint->parent->id : 0);
     json_put_member_int(json, "cell", (int64_t)checkpoint->last_cell);
-    put_cells(json, &checkpoint->cells);
+    checkpoint_list_put_cells(json, &checkpoint->cells);
     json_put_member_str(json, "at", clock_rfc3339(checkpoint->at_ms, time));
     if (checkpoint->memory_bytes != UINT64_MAX)
         json_put_member_int(json, "memory_bytes", (int64_t)checkpoint->memory_bytes);
-    put_files(json, checkpoint);
+    checkpoint_list_put_files(json, checkpoint);
     const char *without = checkpoint->is_saved ? "durable" : "no";
     json_put_member_str(json, "restore", is_awake ? without : "process");
     json_put_member_str(json, "reason", is_awake ? checkpoint->reason : NULL);
@@ -49,7 +49,7 @@ static void put_checkpoint(struct json_out *json, const struct checkpoint *check
     json_put_object_end(json);
 }
 
-static void reply(void *context)
+static void checkpoint_list_reply(void *context)
 {
     struct call *call = context;
     struct session *session = call_session(call);
@@ -72,21 +72,21 @@ static void reply(void *context)
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
+static void checkpoint_list_on_gone(struct call *call)
 {
     timeline_census_forget(call->op_state);
 }
 
-static void run(struct call *call)
+static void checkpoint_list_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
         return;
-    struct timeline_census *census = timeline_measure(session, reply, call);
+    struct timeline_census *census = timeline_measure(session, checkpoint_list_reply, call);
     if (census == NULL)
         return; /* and the call is over */
     call->op_state = census;
-    call->on_gone = on_gone;
+    call->on_gone = checkpoint_list_on_gone;
 }
 
 static const struct op_member checkpoint_members[] = {
@@ -121,7 +121,7 @@ static const struct op_member checkpoint_list_members[] = {
 static const struct op_shape shape_checkpoint_list = {"checkpoint_list", checkpoint_list_members,
                                                       "A session's checkpoints."};
 
-static const struct op_verb verb = {
+static const struct op_verb checkpoint_list_verb = {
     .words = "checkpoints",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "list the checkpoints of a session",
@@ -136,10 +136,10 @@ const struct op op_checkpoint_list = {
     .path = "/v1/sessions/{session_id}/checkpoints",
     .subject = OP_ON_HISTORY,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = checkpoint_list_params,
     .doc = "Lists the points of a session's history that it can go back to.",
-    .run = run,
+    .run = checkpoint_list_run,
     .result = &shape_checkpoint_list,
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &checkpoint_list_verb,
 };

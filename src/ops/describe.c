@@ -12,7 +12,7 @@ const char *const op_subjects[] = {
     [OP_ON_DAEMON] = "daemon", [OP_ON_TOOLS] = "tools",
 };
 
-static const char *const types[] = {
+static const char *const describe_types[] = {
     [OP_TEXT] = "text",         [OP_INT] = "int",
     [OP_BOOL] = "bool",         [OP_CHOICE] = "choice",
     [OP_OBJECT] = "object",     [OP_TEXTS] = "texts",
@@ -104,7 +104,7 @@ static void put_param(struct json_out *json, const struct op_param *p)
 {
     json_put_object(json);
     json_put_member_str(json, "name", p->name);
-    json_put_member_str(json, "type", types[p->type]);
+    json_put_member_str(json, "type", describe_types[p->type]);
     json_put_member_str(json, "in", places[p->place]);
     json_put_member_bool(json, "required", p->is_required);
     if (p->is_nullable)
@@ -132,7 +132,7 @@ static void put_params(struct json_out *json, const char *key, const struct op_p
     json_put_array_end(json);
 }
 
-static void put_answer(struct json_out *json, const struct op *op)
+static void describe_put_answer(struct json_out *json, const struct op *op)
 {
     if (op->result != NULL)
         json_put_member_str(json, "result", op->result->name);
@@ -181,7 +181,7 @@ static void put_op(struct json_out *json, const struct op *op)
             json_put_str(json, flags[i].name);
     json_put_array_end(json);
     put_params(json, "params", op->params);
-    put_answer(json, op);
+    describe_put_answer(json, op);
     json_put_key(json, "example");
     json_put_raw(json, op->example, strlen(op->example));
     if (op->verb != NULL) {
@@ -195,7 +195,7 @@ static void put_op(struct json_out *json, const struct op *op)
     json_put_object_end(json);
 }
 
-static void put_shape(struct json_out *json, const struct op_shape *shape)
+static void describe_put_shape(struct json_out *json, const struct op_shape *shape)
 {
     json_put_object(json);
     json_put_member_str(json, "name", shape->name);
@@ -205,7 +205,7 @@ static void put_shape(struct json_out *json, const struct op_shape *shape)
     for (const struct op_member *m = shape->members; m->name != NULL; m++) {
         json_put_object(json);
         json_put_member_str(json, "name", m->name);
-        json_put_member_str(json, "type", types[m->type]);
+        json_put_member_str(json, "type", describe_types[m->type]);
         if (m->is_always)
             json_put_member_bool(json, "always", true);
         if (m->is_nullable)
@@ -235,7 +235,7 @@ void describe_operations(const struct op *const *table, struct buf *out)
     json_put_array(&json);
     _free_ const struct op_shape **shapes = op_shapes(table);
     for (size_t i = 0; shapes[i] != NULL; i++)
-        put_shape(&json, shapes[i]);
+        describe_put_shape(&json, shapes[i]);
     json_put_array_end(&json);
     json_put_member_int(&json, "count", count);
     json_put_object_end(&json);

@@ -45,7 +45,7 @@ static void put_error(struct json_out *json, const struct exec_error *error)
     json_put_object_end(json);
 }
 
-static void put_output(struct json_out *json, const struct transcript_news *news)
+static void exec_call_put_output(struct json_out *json, const struct transcript_news *news)
 {
     if (news->json != NULL)
         json_put_raw(json, news->json, news->len);
@@ -63,7 +63,7 @@ static void put_outputs(struct json_out *json, const struct exec_result *result)
         json_put_key(json, "outputs");
         json_put_array(json);
         for (size_t i = 0; i < result->n_outputs; i++)
-            put_output(json, &result->outputs[i]);
+            exec_call_put_output(json, &result->outputs[i]);
         json_put_array_end(json);
     }
 }
@@ -73,7 +73,7 @@ static void put_the_value(struct json_out *json, const struct exec_result *resul
     if (result->value.output == NULL && result->value.json == NULL)
         return;
     json_put_key(json, "value");
-    put_output(json, &result->value);
+    exec_call_put_output(json, &result->value);
 }
 
 static void put_omitted(struct json_out *json, const struct exec_result *result)
@@ -185,7 +185,7 @@ static void put_result(struct json_out *json, const struct exec_result *result)
         json_put_member_str(json, "unrecorded", result->unrecorded);
 }
 
-static void on_result(void *context, const struct exec_result *result)
+static void exec_call_on_result(void *context, const struct exec_result *result)
 {
     struct exec_call *waiting = context;
     struct call *call = waiting->call;
@@ -209,7 +209,7 @@ static void on_result(void *context, const struct exec_result *result)
     call_reply(call, 200, &out);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void exec_call_on_failed(void *context, const struct err *e)
 {
     struct exec_call *waiting = context;
     call_fail(waiting->call, e);
@@ -252,14 +252,15 @@ bool exec_call_send_display(struct call *call, const json_t *output, bool is_upd
     return call->sink->event(call, is_update ? "update" : "display", buf_str(&out), out.len);
 }
 
-static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
+static void exec_call_on_output(void *context, enum output_stream stream, const char *bytes,
+                                size_t len)
 {
     struct exec_call *waiting = context;
     if (!exec_call_send_output(waiting->call, stream, bytes, len))
         waiting->dropped_bytes += len;
 }
 
-static void on_display(void *context, const json_t *output, bool is_update)
+static void exec_call_on_display(void *context, const json_t *output, bool is_update)
 {
     struct exec_call *waiting = context;
     if (!exec_call_send_display(waiting->call, output, is_update))
@@ -276,15 +277,16 @@ static void on_clear(void *context, bool waits)
 /* ---- the call ----------------------------------------------------------------------------------
  */
 
-static const struct exec_listener plain_listener = {.on_result = on_result, .on_failed = on_failed};
-static const struct exec_listener stream_listener = {.on_accepted = on_accepted,
-                                                     .on_output = on_output,
-                                                     .on_display = on_display,
-                                                     .on_clear = on_clear,
-                                                     .on_result = on_result,
-                                                     .on_failed = on_failed};
+static const struct exec_listener plain_listener = {.on_result = exec_call_on_result,
+                                                    .on_failed = exec_call_on_failed};
+static const struct exec_listener exec_call_stream_listener = {.on_accepted = on_accepted,
+                                                               .on_output = exec_call_on_output,
+                                                               .on_display = exec_call_on_display,
+                                                               .on_clear = on_clear,
+                                                               .on_result = exec_call_on_result,
+                                                               .on_failed = exec_call_on_failed};
 
-static void on_gone(struct call *call)
+static void exec_call_on_gone(struct call *call)
 {
     struct exec_call *waiting = call->op_state;
     exec_forget(waiting->exec);
@@ -299,7 +301,7 @@ struct exec_wait exec_call_wait(struct call *call)
     bool is_text = strcmp(format, "text") == 0 && !call->wants_stream;
     bool is_tool = call->tool != NULL; /* its answer is whole, whatever was told in events */
     return (struct exec_wait){
-        .listener = call->wants_stream ? &stream_listener : &plain_listener,
+        .listener = call->wants_stream ? &exec_call_stream_listener : &plain_listener,
         .context = waiting,
         .budget = call_budget(call, EXEC_BUDGET_USUAL),
         .pictures = call_pictures(call, EXEC_BUDGET_USUAL),
@@ -343,7 +345,7 @@ void exec_call_begun(struct call *call, struct exec *exec)
         return; /* and the call is over */
     struct exec_call *waiting = call->op_state;
     waiting->exec = exec;
-    call->on_gone = on_gone;
+    call->on_gone = exec_call_on_gone;
     /* One who says what should happen then wants it to happen; what a tool told to nobody would be
      * lost for the next one. */
     call->must_notice_end =

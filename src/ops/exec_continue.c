@@ -1,6 +1,6 @@
 #include "ops/exec_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param exec_continue_params[] = {
     OP_PARAM_SESSION,
     {.name = "cell",
      .type = OP_TEXT,
@@ -16,7 +16,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void exec_continue_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -37,10 +37,10 @@ const struct op op_exec_continue = {
     .path = "/v1/sessions/{session_id}/exec/{cell}/continue",
     .subject = OP_ON_CELL,
     .flags = OP_READ_ONLY | OP_STREAMS, /* what runs, runs: this only listens */
-    .params = params,
+    .params = exec_continue_params,
     .doc = "Waits on for a cell that still ran when it was last asked about; answers with what is "
            "new.",
-    .run = run,
+    .run = exec_continue_run,
     .result = &shape_answer,
     .events = exec_events,
     .errors = OP_ERR(GONE) | OP_ERR(CONFLICT),

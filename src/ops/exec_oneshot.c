@@ -16,7 +16,7 @@ enum {
 
 #define STATE_TEXT_MAX (120 * MIB) /* what fits into an answer */
 
-static const struct op_param params[] = {
+static const struct op_param exec_oneshot_params[] = {
     {.name = "code",
      .type = OP_TEXT,
      .is_required = true,
@@ -90,7 +90,8 @@ static const struct op_param params[] = {
 /* ---- the answer --------------------------------------------------------------------------------
  */
 
-static void put_url(struct json_out *json, const struct oneshot_file *file, const char *name)
+static void exec_oneshot_put_url(struct json_out *json, const struct oneshot_file *file,
+                                 const char *name)
 {
     _buf_ struct buf url = BUF_INIT(4 * KIB);
     buf_printf(&url, "/v1/files/%s/", file->token);
@@ -105,7 +106,7 @@ static void put_url(struct json_out *json, const struct oneshot_file *file, cons
     json_put_member_str(json, "url", buf_str(&url));
 }
 
-static void put_files(struct json_out *json, const struct oneshot_answer *answer)
+static void exec_oneshot_put_files(struct json_out *json, const struct oneshot_answer *answer)
 {
     json_put_key(json, "files");
     json_put_array(json);
@@ -117,7 +118,7 @@ static void put_files(struct json_out *json, const struct oneshot_answer *answer
         json_put_member_str(json, "name", name);
         json_put_member_str(json, "path", file->path);
         json_put_member_int(json, "size", (int64_t)file->bytes);
-        put_url(json, file, name);
+        exec_oneshot_put_url(json, file, name);
         json_put_object_end(json);
     }
     json_put_array_end(json);
@@ -132,7 +133,7 @@ static void put_state(struct json_out *json, const struct oneshot_answer *answer
 }
 
 /* What is there only if there is something to say. */
-static void put_more(struct json_out *json, const struct oneshot_answer *answer)
+static void exec_oneshot_put_more(struct json_out *json, const struct oneshot_answer *answer)
 {
     char time[CLOCK_RFC3339_SIZE];
     if (answer->state_errors != NULL) {
@@ -157,8 +158,8 @@ static void put_more(struct json_out *json, const struct oneshot_answer *answer)
         json_put_member_bool(json, "truncated", true);
 }
 
-static void put_answer(struct json_out *json, const struct oneshot_answer *answer,
-                       uint64_t dropped_bytes)
+static void exec_oneshot_put_answer(struct json_out *json, const struct oneshot_answer *answer,
+                                    uint64_t dropped_bytes)
 {
     const struct buf *out = &answer->streams[OUTPUT_STDOUT];
     const struct buf *err = &answer->streams[OUTPUT_STDERR];
@@ -167,13 +168,13 @@ static void put_answer(struct json_out *json, const struct oneshot_answer *answe
     json_put_member_text(json, "stderr", buf_str(err), err->len);
     json_put_member_int(json, "exit_code", answer->exit_code);
     put_state(json, answer);
-    put_files(json, answer);
+    exec_oneshot_put_files(json, answer);
     if (answer->error.len > 0)
         json_put_member_text(json, "error", buf_str(&answer->error), answer->error.len);
     else
         json_put_member_null(json, "error");
     json_put_member_real(json, "execution_time_ms", answer->duration_ms, 3);
-    put_more(json, answer);
+    exec_oneshot_put_more(json, answer);
     json_put_member_some(json, "dropped_bytes", (int64_t)dropped_bytes);
     json_put_object_end(json);
 }
@@ -184,43 +185,48 @@ struct run_call {
     uint64_t dropped_bytes; /* of events that a slow client did not take */
 };
 
-static void on_done(void *context, const struct oneshot_answer *answer)
+static void exec_oneshot_on_done(void *context, const struct oneshot_answer *answer)
 {
-    struct run_call *run = context;
+    struct run_call *exec_oneshot_run = context;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
-    put_answer(&json, answer, run->dropped_bytes);
-    call_reply(run->call, 200, &out);
+    exec_oneshot_put_answer(&json, answer, exec_oneshot_run->dropped_bytes);
+    call_reply(exec_oneshot_run->call, 200, &out);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void exec_oneshot_on_failed(void *context, const struct err *e)
 {
-    struct run_call *run = context;
-    call_fail(run->call, e);
+    struct run_call *exec_oneshot_run = context;
+    call_fail(exec_oneshot_run->call, e);
 }
 
-static void on_output(void *context, enum output_stream stream, const char *bytes, size_t len)
+static void exec_oneshot_on_output(void *context, enum output_stream stream, const char *bytes,
+                                   size_t len)
 {
-    struct run_call *run = context;
-    if (!exec_call_send_output(run->call, stream, bytes, len))
-        run->dropped_bytes += len;
+    struct run_call *exec_oneshot_run = context;
+    if (!exec_call_send_output(exec_oneshot_run->call, stream, bytes, len))
+        exec_oneshot_run->dropped_bytes += len;
 }
 
-static void on_display(void *context, const json_t *output, bool is_update)
+static void exec_oneshot_on_display(void *context, const json_t *output, bool is_update)
 {
-    struct run_call *run = context;
-    if (!exec_call_send_display(run->call, output, is_update))
-        run->dropped_bytes += display_size(output);
+    struct run_call *exec_oneshot_run = context;
+    if (!exec_call_send_display(exec_oneshot_run->call, output, is_update))
+        exec_oneshot_run->dropped_bytes += display_size(output);
 }
 
-static const struct oneshot_listener listener = {.on_done = on_done, .on_failed = on_failed};
-static const struct oneshot_listener stream_listener = {
-    .on_output = on_output, .on_display = on_display, .on_done = on_done, .on_failed = on_failed};
+static const struct oneshot_listener exec_oneshot_listener = {.on_done = exec_oneshot_on_done,
+                                                              .on_failed = exec_oneshot_on_failed};
+static const struct oneshot_listener exec_oneshot_stream_listener = {
+    .on_output = exec_oneshot_on_output,
+    .on_display = exec_oneshot_on_display,
+    .on_done = exec_oneshot_on_done,
+    .on_failed = exec_oneshot_on_failed};
 
 /* ---- the call ----------------------------------------------------------------------------------
  */
 
-static void on_gone(struct call *call)
+static void exec_oneshot_on_gone(struct call *call)
 {
     oneshot_forget(call->op_state);
 }
@@ -258,7 +264,7 @@ static int check_input(const struct oneshot_request *request, struct err *e)
     return 0;
 }
 
-static void run(struct call *call)
+static void exec_oneshot_run(struct call *call)
 {
     struct err e;
     struct oneshot *oneshot;
@@ -281,7 +287,7 @@ static void run(struct call *call)
         .pictures = call_pictures(call, BUDGET_DEFAULT),
         .wants_files = true,
         .files_ttl_ms = (uint64_t)call->policy->config->files_ttl_secs * 1000,
-        .listener = call->wants_stream ? &stream_listener : &listener,
+        .listener = call->wants_stream ? &exec_oneshot_stream_listener : &exec_oneshot_listener,
         .context =
             arena_copy(&call->arena, &(struct run_call){.call = call}, sizeof(struct run_call)),
     };
@@ -290,7 +296,7 @@ static void run(struct call *call)
         call_fail(call, &e);
     } else if (oneshot != NULL) {
         call->op_state = oneshot;
-        call->on_gone = on_gone;
+        call->on_gone = exec_oneshot_on_gone;
         call->must_notice_end = true; /* nobody else can ask for the answer */
     }
 }
@@ -331,9 +337,9 @@ const struct op op_exec_oneshot = {
     .path = "/v1/exec",
     .subject = OP_ON_CODE,
     .flags = OP_MUTATING | OP_LARGE | OP_STREAMS | OP_MAKES_SESSION | OP_RUNS_CODE,
-    .params = params,
+    .params = exec_oneshot_params,
     .doc = "Runs code once, in a sandbox of its own that ends with it.",
-    .run = run,
+    .run = exec_oneshot_run,
     .result = &shape_run,
     .events = run_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),

@@ -10,7 +10,7 @@
 
 #include "wire/json.h"
 
-enum { LISTED_MAX = 8 }; /* names or files of one kind */
+enum { EXEC_TEXT_LISTED_MAX = 8 }; /* names or files of one kind */
 
 static void text_begin_line(struct buf *out)
 {
@@ -124,12 +124,12 @@ static bool text_put_list(struct buf *out, const json_t *list, const char *sign,
         const char *name = text_name_of(item);
         if (known != NULL && text_has_word(known->code, known->code_len, name))
             continue;
-        if (n < LISTED_MAX)
+        if (n < EXEC_TEXT_LISTED_MAX)
             buf_printf(out, "%s%s%.80s", n > 0 ? ", " : " ", n > 0 ? "" : sign, name);
         n++;
     }
-    if (n > LISTED_MAX)
-        buf_printf(out, " and %zu more", n - LISTED_MAX);
+    if (n > EXEC_TEXT_LISTED_MAX)
+        buf_printf(out, " and %zu more", n - EXEC_TEXT_LISTED_MAX);
     return n > 0;
 }
 
@@ -187,10 +187,10 @@ static void text_put_rollback(struct buf *out, const struct exec_result *result)
         return;
     text_begin_line(out);
     buf_printf(out, "[rolled back%s", n == 0 ? "" : n > 1 ? " cells" : " cell");
-    for (size_t i = 0; i < n && i < LISTED_MAX; i++)
+    for (size_t i = 0; i < n && i < EXEC_TEXT_LISTED_MAX; i++)
         buf_printf(out, "%s %lld", i > 0 ? "," : "",
                    (long long)json_integer_value(json_array_get(cells, i)));
-    buf_printf(out, "%s%s]\n", n > LISTED_MAX ? " ..." : "",
+    buf_printf(out, "%s%s]\n", n > EXEC_TEXT_LISTED_MAX ? " ..." : "",
                result->rolled_back_to == 0 ? ", to the beginning" : "");
 }
 

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-static const struct op_param params[] = {
+static const struct op_param file_get_params[] = {
     {.name = "token",
      .type = OP_TEXT,
      .place = OP_IN_PATH,
@@ -24,7 +24,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void refuse(struct call *call)
+static void file_get_refuse(struct call *call)
 {
     struct err e;
     err_set(&e, ERR_NOT_FOUND, "there is no such file, or not any more");
@@ -44,7 +44,7 @@ static void on_shared(void *context, const struct store_shared *file, const stru
     if (e == NULL && call_sees(call, file->owner) && blob_parse_hex(file->hash, &hash) == 0)
         fd = blob_open(store_blobs(engine_store(call->engine)), &hash);
     if (fd < 0) {
-        refuse(call);
+        file_get_refuse(call);
         return;
     }
     call_send_file(call, &(struct call_file){.fd = fd,
@@ -53,7 +53,7 @@ static void on_shared(void *context, const struct store_shared *file, const stru
                                              .type = call_type_of_file(file->name)});
 }
 
-static void run(struct call *call)
+static void file_get_run(struct call *call)
 {
     struct store *store = call_store(call);
     if (store == NULL)
@@ -68,9 +68,9 @@ const struct op op_file_get = {
     .path = "/v1/files/{token}/{name}",
     .subject = OP_ON_CODE,
     .flags = OP_READ_ONLY | OP_PUBLIC,
-    .params = params,
+    .params = file_get_params,
     .doc = "A file that a run made, as long as it is kept.",
-    .run = run,
+    .run = file_get_run,
     .sends = "the bytes of the file",
     .errors = OP_ERR(NOT_FOUND),
     .example = "{\"token\": \"$token\", \"name\": \"out.txt\"}",

@@ -406,7 +406,7 @@ static void pass(struct visit *v)
 
 /* A notebook whose session is gone is still of the agent that had it, whom only the store knows.
  * One that does not exist is the operation's to refuse. */
-static void on_notebook(void *context, const struct store_notebook *row, const struct err *e)
+static void gate_on_notebook(void *context, const struct store_notebook *row, const struct err *e)
 {
     struct visit *v = context;
     struct call *call = v->call;
@@ -434,7 +434,7 @@ struct asked {
     struct store_call *under_way;
 };
 
-static void on_gone(struct call *call)
+static void gate_on_gone(struct call *call)
 {
     struct asked *asked = call->op_state;
     store_forget(asked->under_way);
@@ -445,10 +445,10 @@ static void ask_store(struct asked *asked)
     struct call *call = asked->visit.call;
     call->is_at_gate = true;
     call->op_state = asked;
-    call->on_gone = on_gone;
+    call->on_gone = gate_on_gone;
     asked->under_way =
         store_get_notebook(engine_store(call->engine), given(&asked->visit, OP_MEANS_NOTEBOOK),
-                           on_notebook, &asked->visit);
+                           gate_on_notebook, &asked->visit);
 }
 
 void op_run(struct call *call)

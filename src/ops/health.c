@@ -2,9 +2,9 @@
 #include "session/engine.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {{0}};
+static const struct op_param health_params[] = {{0}};
 
-static void run(struct call *call)
+static void health_run(struct call *call)
 {
     struct engine_stats stats;
     engine_stats(call->engine, &stats);
@@ -29,7 +29,7 @@ static const struct op_member health_members[] = {
 static const struct op_shape shape_health = {"health", health_members,
                                              "Whether the daemon is ready."};
 
-static const struct op_verb verb = {
+static const struct op_verb health_verb = {
     .words = "health",
     .summary = "say whether the daemon is ready",
     .examples = "cella health",
@@ -41,10 +41,10 @@ const struct op op_health = {
     .path = "/health",
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY | OP_PUBLIC,
-    .params = params,
+    .params = health_params,
     .doc = "Whether the daemon is ready to run code.",
-    .run = run,
+    .run = health_run,
     .result = &shape_health,
     .example = "{}",
-    .verb = &verb,
+    .verb = &health_verb,
 };

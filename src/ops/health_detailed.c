@@ -8,7 +8,7 @@
 
 enum { CHECK_BUDGET = 4096 };
 
-static const struct op_param params[] = {{0}};
+static const struct op_param health_detailed_params[] = {{0}};
 
 /* Of one call; in its arena. */
 struct health {
@@ -121,7 +121,7 @@ static void put_check(struct json_out *json, const struct call *call, const stru
     json_put_object_end(json);
 }
 
-static void answer(const struct health *health, const struct check *check)
+static void health_detailed_answer(const struct health *health, const struct check *check)
 {
     struct call *call = health->call;
     const struct engine_stats *stats = &health->stats;
@@ -144,29 +144,30 @@ static void answer(const struct health *health, const struct check *check)
     call_reply(call, 200, &out);
 }
 
-static void on_done(void *context, const struct oneshot_answer *ran)
+static void health_detailed_on_done(void *context, const struct oneshot_answer *ran)
 {
     struct check check = {.ms = ran->duration_ms};
     if (ran->exit_code != 0)
         check.failure = buf_str(&ran->error);
-    answer(context, &check);
+    health_detailed_answer(context, &check);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void health_detailed_on_failed(void *context, const struct err *e)
 {
-    answer(context, &(struct check){.failure = e->message});
+    health_detailed_answer(context, &(struct check){.failure = e->message});
 }
 
-static const struct oneshot_listener listener = {.on_done = on_done, .on_failed = on_failed};
+static const struct oneshot_listener health_detailed_listener = {
+    .on_done = health_detailed_on_done, .on_failed = health_detailed_on_failed};
 
-static void on_gone(struct call *call)
+static void health_detailed_on_gone(struct call *call)
 {
     struct health *health = call->op_state;
     oneshot_forget(health->oneshot);
 }
 
 /* Being healthy is to run code: a line of it, in a sandbox from the pool. */
-static void run(struct call *call)
+static void health_detailed_run(struct call *call)
 {
     struct err e;
     struct health *health = arena_alloc(&call->arena, sizeof(*health));
@@ -179,26 +180,28 @@ static void run(struct call *call)
                                       .timeout_ms = limit_ms,
                                       .limit_ms = limit_ms,
                                       .budget = CHECK_BUDGET,
-                                      .listener = &listener,
+                                      .listener = &health_detailed_listener,
                                       .context = health};
     if (!health->stats.is_ready) {
-        answer(health, &(struct check){.failure = "the default profile is being loaded"});
+        health_detailed_answer(health,
+                               &(struct check){.failure = "the default profile is being loaded"});
     } else if (oneshot_start(call->engine, &request, &health->oneshot, &e) < 0) {
-        on_failed(health, &e);
+        health_detailed_on_failed(health, &e);
     } else if (health->oneshot != NULL) {
         call->op_state = health;
-        call->on_gone = on_gone;
+        call->on_gone = health_detailed_on_gone;
     }
 }
 
-static const struct op_member check_members[] = {
+static const struct op_member health_detailed_check_members[] = {
     {"ok", OP_BOOL, .is_always = true, .doc = "Whether it ran."},
     {"timeout_secs", OP_INT, .doc = "How long it may take."},
     {"execution_time_ms", OP_NUMBER, .doc = "How long it took."},
     {"error", OP_TEXT, .doc = "Why it failed."},
     {0},
 };
-static const struct op_shape shape_check = {"check", check_members, "A line of code that was run."};
+static const struct op_shape shape_check = {"check", health_detailed_check_members,
+                                            "A line of code that was run."};
 
 static const struct op_member profile_members[] = {
     {"profile", OP_TEXT, .is_always = true, .doc = "Its name."},
@@ -261,7 +264,7 @@ static const struct op_member health_detailed_members[] = {
 static const struct op_shape shape_health_detailed = {"health_detailed", health_detailed_members,
                                                       "Whether code can be run, tried out."};
 
-static const struct op_verb verb = {
+static const struct op_verb health_detailed_verb = {
     .words = "health check",
     .summary = "run a line of code, and say what is ready for more",
     .examples = "cella health check",
@@ -273,10 +276,10 @@ const struct op op_health_detailed = {
     .path = "/health/detailed",
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = health_detailed_params,
     .doc = "Runs a line of code, and tells what is ready for more and what is not.",
-    .run = run,
+    .run = health_detailed_run,
     .result = &shape_health_detailed,
     .example = "{}",
-    .verb = &verb,
+    .verb = &health_detailed_verb,
 };

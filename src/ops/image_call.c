@@ -39,14 +39,14 @@ const struct image_facts *image_call_facts(const struct image_call *ic)
     return &ic->facts;
 }
 
-static void fail(struct image_call *ic, const struct err *e)
+static void image_call_fail(struct image_call *ic, const struct err *e)
 {
     if (ic->fd >= 0)
         close(take_fd(&ic->fd));
     call_fail(ic->call, e);
 }
 
-static void on_gone(struct call *call)
+static void image_call_on_gone(struct call *call)
 {
     struct image_call *ic = call->op_state;
     if (ic->asked != NULL)
@@ -66,7 +66,7 @@ static bool is_size_asked(const struct image_call *ic)
 
 /* What the bytes are is believed to them alone, and of what cannot be told (SVG, or a JPEG with a
  * long preface) to the row, as a name out of a short list. */
-static void look_at(struct image_call *ic, const struct store_image *row)
+static void image_call_look_at(struct image_call *ic, const struct store_image *row)
 {
     char head[LOOKED_AT];
     ssize_t n = pread(ic->fd, head, sizeof(head), 0);
@@ -87,14 +87,14 @@ static void open_found(struct image_call *ic, const struct store_image *row)
     if (ic->fd < 0) {
         err_set(&e, ERR_GONE, "the bytes of this picture are not there any more");
         err_advise(&e, "Run the cell again.");
-        fail(ic, &e);
+        image_call_fail(ic, &e);
         return;
     }
     memcpy(ic->hash, row->hash, sizeof(ic->hash));
     ic->facts.hash = ic->hash;
     ic->place.cell = arena_strdup(&ic->call->arena, row->cell);
     ic->facts.bytes = row->bytes;
-    look_at(ic, row);
+    image_call_look_at(ic, row);
     ic->on_found(ic);
 }
 
@@ -105,7 +105,7 @@ static void on_image(void *context, const struct store_image *image, const struc
     if (e == NULL)
         open_found(ic, image);
     else
-        fail(ic, e);
+        image_call_fail(ic, e);
 }
 
 void image_call_find(struct call *call, const struct image_place *place, image_found_fn fn)
@@ -115,7 +115,7 @@ void image_call_find(struct call *call, const struct image_place *place, image_f
     struct image_call *ic = arena_alloc(&call->arena, sizeof(*ic));
     *ic = (struct image_call){.call = call, .place = *place, .fd = -1, .on_found = fn};
     call->op_state = ic;
-    call->on_gone = on_gone;
+    call->on_gone = image_call_on_gone;
     call->must_notice_end = is_size_asked(ic); /* nobody should wait for those who went */
     notebooks_flush(call->engine, place->notebook);
     ic->asked = store_get_image(engine_store(call->engine), place->notebook, place->cell, place->n,
@@ -147,12 +147,13 @@ static int refuse_format(const struct image_call *ic, struct err *e)
     return err_advise(e, "Ask without width and height: then it is sent as it is.");
 }
 
-static void on_scaled(void *context, const struct image_scaled *scaled, const struct err *e)
+static void image_call_on_scaled(void *context, const struct image_scaled *scaled,
+                                 const struct err *e)
 {
     struct image_call *ic = context;
     ic->job = NULL;
     if (e != NULL)
-        fail(ic, e);
+        image_call_fail(ic, e);
     else
         ic->on_opened(ic, scaled);
 }
@@ -170,10 +171,10 @@ static void scale(struct image_call *ic)
     if (boxes == NULL)
         err_set(&e, ERR_UNAVAILABLE, "this daemon scales no pictures");
     else
-        ic->job =
-            image_scale(boxes, take_fd(&ic->fd), ic->facts.format, room_of(ic), on_scaled, ic, &e);
+        ic->job = image_scale(boxes, take_fd(&ic->fd), ic->facts.format, room_of(ic),
+                              image_call_on_scaled, ic, &e);
     if (ic->job == NULL)
-        fail(ic, &e);
+        image_call_fail(ic, &e);
 }
 
 void image_call_open(struct image_call *ic, image_opened_fn fn)
@@ -186,7 +187,7 @@ void image_call_open(struct image_call *ic, image_opened_fn fn)
     ic->on_opened = fn;
     if (is_unclear || (is_scaled && !image_can_scale(facts->format))) {
         refuse_format(ic, &e);
-        fail(ic, &e);
+        image_call_fail(ic, &e);
     } else if (is_scaled) {
         scale(ic);
     } else {
@@ -203,12 +204,12 @@ void image_call_close(struct image_call *ic)
 
 /* ---- as text --------------------------------------------------------------------------------- */
 
-static void on_encoded(void *context, const char *text, size_t len, const struct err *e)
+static void image_call_on_encoded(void *context, const char *text, size_t len, const struct err *e)
 {
     struct image_call *ic = context;
     ic->encoding = NULL;
     if (e != NULL)
-        fail(ic, e);
+        image_call_fail(ic, e);
     else
         ic->on_text(ic, text, len);
 }
@@ -218,10 +219,11 @@ void image_call_encode(struct image_call *ic, const struct image_scaled *file, i
     struct err e;
     ic->on_text = fn;
     if (ic->call->boxes != NULL) {
-        ic->encoding = image_encode(ic->call->boxes, file->fd, file->bytes, on_encoded, ic);
+        ic->encoding =
+            image_encode(ic->call->boxes, file->fd, file->bytes, image_call_on_encoded, ic);
         return;
     }
     close(file->fd);
     err_set(&e, ERR_UNAVAILABLE, "this daemon gives out no pictures as text");
-    fail(ic, &e);
+    image_call_fail(ic, &e);
 }

@@ -33,7 +33,7 @@ void judge_call_refuse(struct call *call)
     call_fail(call, &e);
 }
 
-static void on_gone(struct call *call)
+static void judge_call_on_gone(struct call *call)
 {
     judging_forget(call->op_state);
 }
@@ -69,6 +69,6 @@ void judge_call_ask(struct call *call, enum head_topic topic, bool is_detailed, 
         call_fail(call, &e);
     } else if (judging != NULL) {
         call->op_state = judging;
-        call->on_gone = on_gone;
+        call->on_gone = judge_call_on_gone;
     }
 }

@@ -146,7 +146,7 @@ static void on_changed(void *context, const struct store_cell *now, uint64_t n_c
     call_reply(call, changing->http_status, &out);
 }
 
-static void on_gone(struct call *call)
+static void notebook_call_on_gone(struct call *call)
 {
     struct changing *changing = call->op_state;
     task_forget(changing->under_way);
@@ -158,7 +158,7 @@ void change_call(struct call *call, const struct store_change *change, int http_
     *changing = (struct changing){
         .call = call, .http_status = http_status, .is_removal = change->what == CHANGE_REMOVE};
     call->op_state = changing;
-    call->on_gone = on_gone;
+    call->on_gone = notebook_call_on_gone;
     changing->under_way =
         changes_make(call->engine, call_text(call, "session_id", ""), change, on_changed, changing);
 }

@@ -1,18 +1,18 @@
 #include "ops/notebook_call.h"
 
-static const char *const whats[] = {"outputs", "cells", NULL};
+static const char *const notebook_clear_whats[] = {"outputs", "cells", NULL};
 
-static const struct op_param params[] = {
+static const struct op_param notebook_clear_params[] = {
     OP_PARAM_NOTEBOOK,
     {.name = "what",
      .type = OP_CHOICE,
      .is_required = true,
-     .choices = whats,
+     .choices = notebook_clear_whats,
      .doc = "outputs: the cells stay; cells: all of them go. Variables stay as they are."},
     {0},
 };
 
-static void run(struct call *call)
+static void notebook_clear_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
@@ -27,9 +27,9 @@ const struct op op_notebook_clear = {
     .path = "/v1/notebooks/{session_id}/clear",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = notebook_clear_params,
     .doc = "Removes all outputs of a notebook, or all its cells; never variables.",
-    .run = run,
+    .run = notebook_clear_run,
     .result = &shape_cell_change,
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$notebook\", \"what\": \"outputs\"}",

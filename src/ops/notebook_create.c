@@ -4,7 +4,7 @@
 
 enum { CELLS_MAX = 1000 };
 
-static const struct op_param cell_members[] = {
+static const struct op_param notebook_create_cell_members[] = {
     {.name = "code",
      .type = OP_TEXT,
      .is_required = true,
@@ -15,12 +15,12 @@ static const struct op_param cell_members[] = {
     {0},
 };
 
-static const struct op_param params[] = {
+static const struct op_param notebook_create_params[] = {
     OP_PARAM_TITLE,
     OP_PARAM_METADATA,
     {.name = "cells",
      .type = OP_LIST,
-     .members = cell_members,
+     .members = notebook_create_cell_members,
      .max = CELLS_MAX,
      .doc = "The cells that it begins with; none of them is run."},
     SESSION_PARAMS,
@@ -47,32 +47,33 @@ static void abandon(struct creating *c)
     changes_delete(c->call->engine, c->id, NULL, NULL);
 }
 
-static void fail(struct creating *c, const struct err *e)
+static void notebook_create_fail(struct creating *c, const struct err *e)
 {
     abandon(c);
     call_fail(c->call, e);
 }
 
-static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+static void notebook_create_on_row(void *context, const struct store_notebook *row,
+                                   const struct err *e)
 {
     struct creating *c = context;
     c->look = NULL;
     if (e != NULL)
-        fail(c, e);
+        notebook_create_fail(c, e);
     else
         reply_notebook(c->call, 201, row);
 }
 
 static void add_next(struct creating *c);
 
-static void on_added(void *context, const struct store_cell *now, uint64_t n_cells,
-                     const struct err *e)
+static void notebook_create_on_added(void *context, const struct store_cell *now, uint64_t n_cells,
+                                     const struct err *e)
 {
     struct creating *c = context;
     (void)now, (void)n_cells;
     c->under_way = NULL;
     if (e != NULL) {
-        fail(c, e);
+        notebook_create_fail(c, e);
         return;
     }
     c->n_added++;
@@ -85,12 +86,12 @@ static void add_next(struct creating *c)
     struct call *call = c->call;
     const json_t *cell = json_array_get(json_object_get(call->args, "cells"), c->n_added);
     if (cell == NULL) {
-        c->look = store_get_notebook(engine_store(call->engine), c->id, on_row, c);
+        c->look = store_get_notebook(engine_store(call->engine), c->id, notebook_create_on_row, c);
         return;
     }
     const char *metadata;
     if (notebook_metadata_of(call, cell, &metadata, &e) < 0) {
-        fail(c, &e);
+        notebook_create_fail(c, &e);
         return;
     }
     const json_t *source = json_object_get(cell, "code");
@@ -102,20 +103,20 @@ static void add_next(struct creating *c)
         .metadata_len = metadata != NULL ? strlen(metadata) : 0,
     };
     struct store_change change = {.what = CHANGE_INSERT, .at = STORE_AT_END, .to = &to};
-    c->under_way = changes_make(call->engine, c->id, &change, on_added, c);
+    c->under_way = changes_make(call->engine, c->id, &change, notebook_create_on_added, c);
 }
 
-static void on_described(void *context, const struct err *e)
+static void notebook_create_on_described(void *context, const struct err *e)
 {
     struct creating *c = context;
     c->under_way = NULL;
     if (e != NULL)
-        fail(c, e);
+        notebook_create_fail(c, e);
     else
         add_next(c);
 }
 
-static void on_started(void *context, struct session *session)
+static void notebook_create_on_started(void *context, struct session *session)
 {
     struct creating *c = context;
     c->session = NULL;
@@ -127,10 +128,10 @@ static void on_started(void *context, struct session *session)
         return;
     }
     c->under_way = changes_describe(c->call->engine, c->id, call_text(c->call, "title", NULL),
-                                    c->metadata, on_described, c);
+                                    c->metadata, notebook_create_on_described, c);
 }
 
-static void on_gone(struct call *call)
+static void notebook_create_on_gone(struct call *call)
 {
     struct creating *c = call->op_state;
     task_forget(c->under_way);
@@ -144,7 +145,7 @@ static void on_gone(struct call *call)
     }
 }
 
-static void run(struct call *call)
+static void notebook_create_run(struct call *call)
 {
     struct err e;
     struct session *session;
@@ -158,16 +159,16 @@ static void run(struct call *call)
         call_fail(call, &e);
         return;
     }
-    request.on_started = on_started;
+    request.on_started = notebook_create_on_started;
     request.context = c;
-    call->on_gone = on_gone;
+    call->on_gone = notebook_create_on_gone;
     if (session_create(call->engine, &request, &session, &e) < 0)
         call_fail(call, &e);
     else if (session->starter.on_started != NULL)
         c->session = session; /* else it has started, or the call is over */
 }
 
-static const struct op_verb verb = {
+static const struct op_verb notebook_create_verb = {
     .words = "notebook new",
     .summary = "make a notebook and its session",
     .examples = "cella notebook new --title June",
@@ -179,12 +180,12 @@ const struct op op_notebook_create = {
     .path = "/v1/notebooks",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING | OP_MAKES_SESSION,
-    .params = params,
+    .params = notebook_create_params,
     .doc = "Makes a notebook and the session that runs it.",
-    .run = run,
+    .run = notebook_create_run,
     .result = &shape_notebook,
     .status = 201,
     .errors = OP_ERR(CONFLICT) | OP_ERR(NOT_FOUND) | OP_ERR(GONE),
     .example = "{\"title\": \"June\", \"cells\": [{\"code\": \"1 + 1\"}]}",
-    .verb = &verb,
+    .verb = &notebook_create_verb,
 };

@@ -1,7 +1,7 @@
 #include "ops/notebook_call.h"
 #include "session/session.h"
 
-static const struct op_param params[] = {
+static const struct op_param notebook_edit_params[] = {
     OP_PARAM_NOTEBOOK,
     OP_PARAM_TITLE,
     OP_PARAM_METADATA,
@@ -15,7 +15,8 @@ struct describing {
     struct store_call *look; /* how it is afterwards */
 };
 
-static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+static void notebook_edit_on_row(void *context, const struct store_notebook *row,
+                                 const struct err *e)
 {
     struct describing *d = context;
     if (e != NULL)
@@ -24,7 +25,7 @@ static void on_row(void *context, const struct store_notebook *row, const struct
         reply_notebook(d->call, 200, row);
 }
 
-static void on_described(void *context, const struct err *e)
+static void notebook_edit_on_described(void *context, const struct err *e)
 {
     struct describing *d = context;
     struct call *call = d->call;
@@ -33,10 +34,10 @@ static void on_described(void *context, const struct err *e)
         call_fail(call, e);
     else
         d->look = store_get_notebook(engine_store(call->engine), call_text(call, "session_id", ""),
-                                     on_row, d);
+                                     notebook_edit_on_row, d);
 }
 
-static void on_gone(struct call *call)
+static void notebook_edit_on_gone(struct call *call)
 {
     struct describing *d = call->op_state;
     task_forget(d->change);
@@ -44,7 +45,7 @@ static void on_gone(struct call *call)
         store_forget(d->look);
 }
 
-static void run(struct call *call)
+static void notebook_edit_run(struct call *call)
 {
     struct err e;
     const char *metadata, *title = call_text(call, "title", NULL);
@@ -63,12 +64,12 @@ static void run(struct call *call)
     struct describing *d = arena_alloc(&call->arena, sizeof(*d));
     d->call = call;
     call->op_state = d;
-    call->on_gone = on_gone;
+    call->on_gone = notebook_edit_on_gone;
     d->change = changes_describe(call->engine, call_text(call, "session_id", ""), title, metadata,
-                                 on_described, d);
+                                 notebook_edit_on_described, d);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb notebook_edit_verb = {
     .words = "notebook title",
     .takes = (const char *const[]){"session_id", "title", NULL},
     .summary = "say what a notebook is called",
@@ -81,11 +82,11 @@ const struct op op_notebook_edit = {
     .path = "/v1/notebooks/{session_id}",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = notebook_edit_params,
     .doc = "Changes the title or the metadata of a notebook.",
-    .run = run,
+    .run = notebook_edit_run,
     .result = &shape_notebook,
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$notebook\", \"title\": \"July\"}",
-    .verb = &verb,
+    .verb = &notebook_edit_verb,
 };

@@ -2,7 +2,7 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_NOTEBOOK, {0}};
+static const struct op_param notebook_events_params[] = {OP_PARAM_NOTEBOOK, {0}};
 
 /* In the call's arena. */
 struct watching {
@@ -31,7 +31,7 @@ static void on_drained(struct call *call)
     tell_dropped(call->op_state);
 }
 
-static void finish(struct watching *w)
+static void notebook_events_finish(struct watching *w)
 {
     struct call *call = w->call;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
@@ -52,10 +52,10 @@ static void on_event(void *context, const struct notebook_event *event)
     if (strcmp(event->name, "deleted") != 0)
         return;
     watching_end(take_ptr(w->watcher));
-    finish(w);
+    notebook_events_finish(w);
 }
 
-static void on_gone(struct call *call)
+static void notebook_events_on_gone(struct call *call)
 {
     struct watching *w = call->op_state;
     if (w->look != NULL)
@@ -64,13 +64,13 @@ static void on_gone(struct call *call)
         watching_end(w->watcher);
 }
 
-static void begin(struct watching *w)
+static void notebook_events_begin(struct watching *w)
 {
     struct err e;
     struct call *call = w->call;
     const char *id = call_text(call, "session_id", "");
     if (!call->wants_stream) { /* HEAD */
-        finish(w);
+        notebook_events_finish(w);
         return;
     }
     w->watcher = watching_begin(call->engine, id, on_event, w, &e);
@@ -88,7 +88,8 @@ static void begin(struct watching *w)
     call->sink->event(call, "watching", buf_str(&out), out.len);
 }
 
-static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+static void notebook_events_on_row(void *context, const struct store_notebook *row,
+                                   const struct err *e)
 {
     struct watching *w = context;
     (void)row;
@@ -96,10 +97,10 @@ static void on_row(void *context, const struct store_notebook *row, const struct
     if (e != NULL)
         call_fail(w->call, e);
     else
-        begin(w);
+        notebook_events_begin(w);
 }
 
-static void run(struct call *call)
+static void notebook_events_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
@@ -107,11 +108,11 @@ static void run(struct call *call)
     struct watching *w = arena_alloc(&call->arena, sizeof(*w));
     w->call = call;
     call->op_state = w;
-    call->on_gone = on_gone;
+    call->on_gone = notebook_events_on_gone;
     if (notebook_session(call, id) != NULL)
-        begin(w);
+        notebook_events_begin(w);
     else
-        w->look = store_get_notebook(engine_store(call->engine), id, on_row, w);
+        w->look = store_get_notebook(engine_store(call->engine), id, notebook_events_on_row, w);
 }
 
 static const struct op_member watching_members[] = {
@@ -225,9 +226,9 @@ const struct op op_notebook_events = {
     .path = "/v1/notebooks/{session_id}/events",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY | OP_STREAMS | OP_ONLY_STREAMS,
-    .params = params,
+    .params = notebook_events_params,
     .doc = "What happens to a notebook, as server-sent events, until it is deleted.",
-    .run = run,
+    .run = notebook_events_run,
     .result = &shape_watched,
     .events = notebook_events,
     .errors = OP_ERR(LIMIT),

@@ -7,17 +7,17 @@
 #include <sys/mman.h>
 #include <uv.h>
 
-static const char *const formats[] = {
+static const char *const notebook_export_formats[] = {
     [NOTEBOOK_IPYNB] = "ipynb",   [NOTEBOOK_CELLS_JSON] = "cells-json",
     [NOTEBOOK_HTML] = "html",     [NOTEBOOK_MARKDOWN] = "markdown",
     [NOTEBOOK_SCRIPT] = "script", NULL};
 
-static const struct op_param params[] = {
+static const struct op_param notebook_export_params[] = {
     OP_PARAM_NOTEBOOK,
     {.name = "format",
      .type = OP_CHOICE,
      .place = OP_IN_QUERY,
-     .choices = formats,
+     .choices = notebook_export_formats,
      .doc = "As what; default ipynb."},
     {0},
 };
@@ -114,7 +114,7 @@ static const char *type_of(const struct exporting *x)
 }
 
 /* Named after its title as far as that makes a file name. */
-static const char *name_of(struct call *call, const struct exporting *x)
+static const char *notebook_export_name_of(struct call *call, const struct exporting *x)
 {
     const char *title = x->doc->title;
     bool is_name = title != NULL && title[0] != '\0' && title[0] != '.' &&
@@ -128,7 +128,7 @@ static const char *name_of(struct call *call, const struct exporting *x)
     return arena_strdup(&call->arena, buf_str(&name));
 }
 
-static void on_written(uv_work_t *uv, int status)
+static void notebook_export_on_written(uv_work_t *uv, int status)
 {
     (void)status;
     struct exporting *x = CONTAINER_OF(uv, struct exporting, uv);
@@ -139,7 +139,7 @@ static void on_written(uv_work_t *uv, int status)
     } else if (call != NULL) {
         call_send_file(call, &(struct call_file){.fd = take_fd(&x->fd),
                                                  .bytes = x->bytes,
-                                                 .name = name_of(call, x),
+                                                 .name = notebook_export_name_of(call, x),
                                                  .type = type_of(x)});
     }
     exporting_free(x);
@@ -155,7 +155,7 @@ static void on_writer_lost(struct call *call)
     documents_done(call->documents);
 }
 
-static void on_document(void *context, struct document *doc, const struct err *e)
+static void notebook_export_on_document(void *context, struct document *doc, const struct err *e)
 {
     struct exporting *x = context;
     if (e != NULL) {
@@ -165,29 +165,30 @@ static void on_document(void *context, struct document *doc, const struct err *e
     }
     x->doc = doc;
     x->call->on_gone = on_writer_lost;
-    uv_queue_work(engine_loop(x->call->engine), &x->uv, write_in_worker, on_written);
+    uv_queue_work(engine_loop(x->call->engine), &x->uv, write_in_worker,
+                  notebook_export_on_written);
 }
 
-static void on_gone(struct call *call)
+static void notebook_export_on_gone(struct call *call)
 {
     struct exporting *x = call->op_state;
     task_forget(x->under_way);
     exporting_free(x);
 }
 
-static void run(struct call *call)
+static void notebook_export_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
     const char *id = call_text(call, "session_id", "");
     struct exporting *x = mem_alloc(sizeof(*x));
     *x = (struct exporting){.call = call, .fd = -1, .dir = store_blobs(engine_store(call->engine))};
-    while (strcmp(formats[x->format], call_text(call, "format", "ipynb")) != 0)
+    while (strcmp(notebook_export_formats[x->format], call_text(call, "format", "ipynb")) != 0)
         x->format++;
     call->op_state = x;
-    call->on_gone = on_gone;
+    call->on_gone = notebook_export_on_gone;
     call->must_notice_end = true; /* others wait for their turn */
-    x->under_way = documents_read(call->documents, id, on_document, x);
+    x->under_way = documents_read(call->documents, id, notebook_export_on_document, x);
 }
 
 const struct op op_notebook_export = {
@@ -196,9 +197,9 @@ const struct op op_notebook_export = {
     .path = "/v1/notebooks/{session_id}/export",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = notebook_export_params,
     .doc = "A notebook as a file: for Jupyter, to read, or to run.",
-    .run = run,
+    .run = notebook_export_run,
     .sends = "the notebook as a file",
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$notebook\", \"format\": \"markdown\"}",

@@ -2,7 +2,7 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param notebook_get_params[] = {
     OP_PARAM_NOTEBOOK,
     {.name = "outputs",
      .type = OP_BOOL,
@@ -21,13 +21,14 @@ struct getting {
     struct json_out json;
 };
 
-static void fail(struct getting *g, const struct err *e)
+static void notebook_get_fail(struct getting *g, const struct err *e)
 {
     buf_free(&g->out);
     call_fail(g->call, e);
 }
 
-static void finish(struct getting *g, const struct store_cell *list, size_t n, uint64_t count)
+static void notebook_get_finish(struct getting *g, const struct store_cell *list, size_t n,
+                                uint64_t count)
 {
     struct call *call = g->call;
     bool with_outputs = call_bool(call, "outputs", false);
@@ -43,17 +44,18 @@ static void finish(struct getting *g, const struct store_cell *list, size_t n, u
     call_reply(call, 200, &out);
 }
 
-static void on_cells(void *context, const struct store_cell *list, size_t n, uint64_t count,
-                     const struct err *e)
+static void notebook_get_on_cells(void *context, const struct store_cell *list, size_t n,
+                                  uint64_t count, const struct err *e)
 {
     struct getting *g = context;
     if (e != NULL && e->code != ERR_NOT_FOUND)
-        fail(g, e);
+        notebook_get_fail(g, e);
     else
-        finish(g, list, e == NULL ? n : 0, e == NULL ? count : 0);
+        notebook_get_finish(g, list, e == NULL ? n : 0, e == NULL ? count : 0);
 }
 
-static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+static void notebook_get_on_row(void *context, const struct store_notebook *row,
+                                const struct err *e)
 {
     struct getting *g = context;
     struct call *call = g->call;
@@ -64,28 +66,28 @@ static void on_row(void *context, const struct store_notebook *row, const struct
         unwritten = notebook_unwritten(session);
         row = &unwritten;
     } else if (e != NULL) {
-        fail(g, e);
+        notebook_get_fail(g, e);
         return;
     }
     json_put_object(&g->json);
     notebook_put(&g->json, row, session);
     if (row == &unwritten) {
-        finish(g, NULL, 0, 0);
+        notebook_get_finish(g, NULL, 0, 0);
         return;
     }
     g->under_way =
         store_get_cells(engine_store(call->engine), id, call_offset(call), call_limit(call),
-                        call_bool(call, "outputs", false), on_cells, g);
+                        call_bool(call, "outputs", false), notebook_get_on_cells, g);
 }
 
-static void on_gone(struct call *call)
+static void notebook_get_on_gone(struct call *call)
 {
     struct getting *g = call->op_state;
     store_forget(g->under_way);
     buf_free(&g->out);
 }
 
-static void run(struct call *call)
+static void notebook_get_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
@@ -95,9 +97,9 @@ static void run(struct call *call)
     g->out = BUF_INIT(CALL_REPLY_MAX);
     g->json = JSON_OUT(&g->out);
     call->op_state = g;
-    call->on_gone = on_gone;
+    call->on_gone = notebook_get_on_gone;
     notebooks_flush(call->engine, id);
-    g->under_way = store_get_notebook(engine_store(call->engine), id, on_row, g);
+    g->under_way = store_get_notebook(engine_store(call->engine), id, notebook_get_on_row, g);
 }
 
 const struct op op_notebook_get = {
@@ -106,9 +108,9 @@ const struct op op_notebook_get = {
     .path = "/v1/notebooks/{session_id}",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = notebook_get_params,
     .doc = "Shows a notebook and its cells, page by page.",
-    .run = run,
+    .run = notebook_get_run,
     .result = &shape_notebook,
     .example = "{\"session_id\": \"$notebook\", \"limit\": 1}",
 };

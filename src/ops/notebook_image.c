@@ -1,6 +1,6 @@
 #include "ops/image_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param notebook_image_params[] = {
     OP_PARAM_NOTEBOOK,
     OP_PARAM_CELL,
     {.name = "n",
@@ -24,7 +24,7 @@ static const char *tag_of(struct image_call *ic)
                      : arena_printf(&call->arena, "\"%s\"", hash);
 }
 
-static void send(struct image_call *ic, const struct image_scaled *file)
+static void notebook_image_send(struct image_call *ic, const struct image_scaled *file)
 {
     struct call *call = image_call_of(ic);
     enum image_format format = image_call_facts(ic)->format;
@@ -39,12 +39,12 @@ static void send(struct image_call *ic, const struct image_scaled *file)
                                              .tag = tag_of(ic)});
 }
 
-static void on_found(struct image_call *ic)
+static void notebook_image_on_found(struct image_call *ic)
 {
     struct call *call = image_call_of(ic);
     const char *tag = tag_of(ic);
     if (call->known_tags == NULL || strstr(call->known_tags, tag) == NULL) {
-        image_call_open(ic, send);
+        image_call_open(ic, notebook_image_send);
         return;
     }
     image_call_close(ic);
@@ -53,12 +53,12 @@ static void on_found(struct image_call *ic)
                   .fd = -1, .type = image_format_type(image_call_facts(ic)->format), .tag = tag});
 }
 
-static void run(struct call *call)
+static void notebook_image_run(struct call *call)
 {
     struct image_place place = {.notebook = call_text(call, "session_id", ""),
                                 .cell = call_text(call, "cell", ""),
                                 .n = (uint64_t)call_int(call, "n", 0)};
-    image_call_find(call, &place, on_found);
+    image_call_find(call, &place, notebook_image_on_found);
 }
 
 const struct op op_notebook_image = {
@@ -67,9 +67,9 @@ const struct op op_notebook_image = {
     .path = "/v1/notebooks/{session_id}/cells/{cell}/images/{n}",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = notebook_image_params,
     .doc = "An image that a cell has shown, as it is or smaller.",
-    .run = run,
+    .run = notebook_image_run,
     .sends = "the image",
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$illustrated\", \"cell\": \"0\", \"n\": 0}",

@@ -6,20 +6,20 @@
 
 #include <uv.h>
 
-#define CONTENT_MAX (128 * MIB)
+#define NOTEBOOK_IMPORT_CONTENT_MAX (128 * MIB)
 
-static const char *const formats[] = {"ipynb", "cells-json", NULL};
+static const char *const notebook_import_formats[] = {"ipynb", "cells-json", NULL};
 
-static const struct op_param params[] = {
+static const struct op_param notebook_import_params[] = {
     {.name = "content",
      .type = OP_FILE,
      .is_required = true,
      .min = 1,
-     .max = CONTENT_MAX,
+     .max = NOTEBOOK_IMPORT_CONTENT_MAX,
      .doc = "The notebook: the text of the file, or the object that is in it."},
     {.name = "format",
      .type = OP_CHOICE,
-     .choices = formats,
+     .choices = notebook_import_formats,
      .doc = "What it is; default: what it looks like."},
     OP_PARAM_TITLE,
     {.name = "runtime",
@@ -74,7 +74,7 @@ static int read_object(const char *format, json_t *root, struct document **ret, 
     return is_ipynb ? notebook_parse_ipynb(root, ret, e) : notebook_parse_cells_json(root, ret, e);
 }
 
-static void read_in_worker(uv_work_t *uv)
+static void notebook_import_read_in_worker(uv_work_t *uv)
 {
     struct importing *i = CONTAINER_OF(uv, struct importing, uv);
     const char *format = call_text(i->call, "format", NULL);
@@ -86,7 +86,8 @@ static void read_in_worker(uv_work_t *uv)
         i->doc = NULL;
 }
 
-static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+static void notebook_import_on_row(void *context, const struct store_notebook *row,
+                                   const struct err *e)
 {
     struct importing *i = context;
     struct call *call = i->call;
@@ -111,7 +112,7 @@ static void on_imported(void *context, const char *id, uint64_t n_cells, const s
     struct call *call = i->call;
     (void)n_cells;
     if (e == NULL) {
-        store_get_notebook(engine_store(call->engine), id, on_row, i);
+        store_get_notebook(engine_store(call->engine), id, notebook_import_on_row, i);
         return;
     }
     importing_free(i);
@@ -140,7 +141,7 @@ static int write_spec(struct call *call, const struct document *doc, char **ret_
     return spec_write_request(engine_config_of(call->engine), &request, ret_spec, e);
 }
 
-static void on_read(uv_work_t *uv, int status)
+static void notebook_import_on_read(uv_work_t *uv, int status)
 {
     (void)status;
     struct importing *i = CONTAINER_OF(uv, struct importing, uv);
@@ -160,13 +161,14 @@ static void on_read(uv_work_t *uv, int status)
     documents_import(call->documents, i->doc, spec, call_owner(call), on_imported, i);
 }
 
-static void run(struct call *call)
+static void notebook_import_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
     struct importing *i = mem_alloc(sizeof(*i));
     *i = (struct importing){.call = call};
-    uv_queue_work(engine_loop(call->engine), &i->uv, read_in_worker, on_read);
+    uv_queue_work(engine_loop(call->engine), &i->uv, notebook_import_read_in_worker,
+                  notebook_import_on_read);
 }
 
 const struct op op_notebook_import = {
@@ -175,9 +177,9 @@ const struct op op_notebook_import = {
     .path = "/v1/notebooks/import",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING | OP_LARGE,
-    .params = params,
+    .params = notebook_import_params,
     .doc = "Makes a notebook of a file: an ipynb of Jupyter's, or a cells.json.",
-    .run = run,
+    .run = notebook_import_run,
     .result = &shape_notebook,
     .status = 201,
     .errors = OP_ERR(NOT_FOUND),

@@ -2,7 +2,7 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param notebook_list_params[] = {
     {.name = "user",
      .type = OP_TEXT,
      .place = OP_IN_QUERY,
@@ -15,8 +15,8 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void on_listed(void *context, const struct store_notebook *list, size_t n, uint64_t count,
-                      const struct err *e)
+static void notebook_list_on_listed(void *context, const struct store_notebook *list, size_t n,
+                                    uint64_t count, const struct err *e)
 {
     struct call *call = context;
     if (e != NULL) {
@@ -39,13 +39,13 @@ static void on_listed(void *context, const struct store_notebook *list, size_t n
     call_reply(call, 200, &out);
 }
 
-static void run(struct call *call)
+static void notebook_list_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
     const char *user = call->agent != NULL ? call->agent : call_text(call, "user", NULL);
     call_await(call, store_list_notebooks(engine_store(call->engine), user, call_offset(call),
-                                          call_limit(call), on_listed, call));
+                                          call_limit(call), notebook_list_on_listed, call));
 }
 
 static const struct op_member notebook_list_members[] = {
@@ -56,7 +56,7 @@ static const struct op_member notebook_list_members[] = {
 static const struct op_shape shape_notebook_list = {"notebook_list", notebook_list_members,
                                                     "Notebooks."};
 
-static const struct op_verb verb = {
+static const struct op_verb notebook_list_verb = {
     .words = "notebook list",
     .summary = "list the notebooks",
     .examples = "cella notebook list",
@@ -68,11 +68,11 @@ const struct op op_notebook_list = {
     .path = "/v1/notebooks",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = notebook_list_params,
     .doc = "Lists the notebooks that have begun, by a first cell or change, the newest first, also "
            "those whose session is gone.",
-    .run = run,
+    .run = notebook_list_run,
     .result = &shape_notebook_list,
     .example = "{\"limit\": 1}",
-    .verb = &verb,
+    .verb = &notebook_list_verb,
 };

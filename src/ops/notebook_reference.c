@@ -5,7 +5,7 @@
 
 enum { CANONICAL_PARTS = 5, SHORT_PARTS = 4, PART_MAX = 64 };
 
-static const struct op_param params[] = {
+static const struct op_param notebook_reference_params[] = {
     OP_PARAM_NOTEBOOK,
     {.name = "uri",
      .type = OP_TEXT,
@@ -23,7 +23,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static int refuse(struct err *e, const char *uri)
+static int notebook_reference_refuse(struct err *e, const char *uri)
 {
     err_set(e, ERR_INVALID, "\"%.200s\" refers to nothing that a notebook has", uri);
     return err_advise(e, "It should look like notebook://cell/0/image/0 or "
@@ -55,7 +55,7 @@ static int read_reference(struct call *call, struct image_place *ret, struct err
     const char *uri = call_text(call, "uri", "");
     ret->notebook = call_text(call, "session_id", "");
     if (strncmp(uri, SCHEME, strlen(SCHEME)) != 0)
-        return refuse(e, uri);
+        return notebook_reference_refuse(e, uri);
     char *parts[CANONICAL_PARTS];
     size_t n = split(arena_strdup(&call->arena, uri + strlen(SCHEME)), parts);
     if (n == CANONICAL_PARTS && strcmp(parts[0], ret->notebook) != 0) {
@@ -66,7 +66,7 @@ static int read_reference(struct call *call, struct image_place *ret, struct err
     char **of_cell = n == CANONICAL_PARTS ? parts + 1 : parts;
     if ((n != CANONICAL_PARTS && n != SHORT_PARTS) || strcmp(of_cell[0], "cell") != 0 ||
         strcmp(of_cell[2], "image") != 0 || !read_count(of_cell[3], &ret->n))
-        return refuse(e, uri);
+        return notebook_reference_refuse(e, uri);
     ret->cell = of_cell[1];
     return 0;
 }
@@ -77,7 +77,7 @@ static void put_size(struct json_out *json, const char *name, uint64_t pixels)
 }
 
 /* With the size that was asked for. */
-static void put_url(struct json_out *json, struct image_call *ic, bool is_scaled)
+static void notebook_reference_put_url(struct json_out *json, struct image_call *ic, bool is_scaled)
 {
     struct call *call = image_call_of(ic);
     const struct image_place *place = image_call_place(ic);
@@ -93,8 +93,8 @@ static void put_url(struct json_out *json, struct image_call *ic, bool is_scaled
 }
 
 /* `file` and `text` are NULL unless the data were asked for. */
-static void answer(struct image_call *ic, const struct image_scaled *file, const char *text,
-                   size_t len)
+static void notebook_reference_answer(struct image_call *ic, const struct image_scaled *file,
+                                      const char *text, size_t len)
 {
     const struct image_facts *facts = image_call_facts(ic);
     const struct image_place *place = image_call_place(ic);
@@ -113,7 +113,7 @@ static void answer(struct image_call *ic, const struct image_scaled *file, const
     /* Of a smaller one they are known once it was made. */
     if (file != NULL || !is_scaled)
         json_put_member_int(&json, "bytes", (int64_t)(file != NULL ? file->bytes : facts->bytes));
-    put_url(&json, ic, is_scaled);
+    notebook_reference_put_url(&json, ic, is_scaled);
     if (text != NULL)
         json_put_member_text(&json, "data", text, len);
     json_put_object_end(&json);
@@ -124,7 +124,7 @@ static void on_text(struct image_call *ic, const char *text, size_t len)
 {
     uint64_t padding = (len > 0 && text[len - 1] == '=') + (len > 1 && text[len - 2] == '=');
     struct image_scaled file = {.bytes = len / 4 * 3 - padding};
-    answer(ic, &file, text, len);
+    notebook_reference_answer(ic, &file, text, len);
 }
 
 static void encode(struct image_call *ic, const struct image_scaled *file)
@@ -132,24 +132,24 @@ static void encode(struct image_call *ic, const struct image_scaled *file)
     image_call_encode(ic, file, on_text);
 }
 
-static void on_found(struct image_call *ic)
+static void notebook_reference_on_found(struct image_call *ic)
 {
     if (call_bool(image_call_of(ic), "data", false)) {
         image_call_open(ic, encode);
         return;
     }
     image_call_close(ic);
-    answer(ic, NULL, NULL, 0);
+    notebook_reference_answer(ic, NULL, NULL, 0);
 }
 
-static void run(struct call *call)
+static void notebook_reference_run(struct call *call)
 {
     struct image_place place = {0};
     struct err e;
     if (read_reference(call, &place, &e) < 0)
         call_fail(call, &e);
     else
-        image_call_find(call, &place, on_found);
+        image_call_find(call, &place, notebook_reference_on_found);
 }
 
 static const struct op_member reference_members[] = {
@@ -171,10 +171,10 @@ const struct op op_notebook_reference = {
     .path = "/v1/notebooks/{session_id}/reference",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = notebook_reference_params,
     .doc = "What a notebook:// reference stands for: format, size and address of an image, and the "
            "image itself if that is asked for.",
-    .run = run,
+    .run = notebook_reference_run,
     .result = &shape_reference,
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$illustrated\", \"uri\": \"notebook://cell/0/image/0\"}",

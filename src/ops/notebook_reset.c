@@ -3,9 +3,9 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_NOTEBOOK, {0}};
+static const struct op_param notebook_reset_params[] = {OP_PARAM_NOTEBOOK, {0}};
 
-static void answer(struct call *call, bool was_live, uint64_t n_ended)
+static void notebook_reset_answer(struct call *call, bool was_live, uint64_t n_ended)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
@@ -17,30 +17,31 @@ static void answer(struct call *call, bool was_live, uint64_t n_ended)
     call_reply(call, 200, &out);
 }
 
-static void on_restored(void *context, const struct restore_report *report)
+static void notebook_reset_on_restored(void *context, const struct restore_report *report)
 {
-    answer(context, true, report->ended_processes);
+    notebook_reset_answer(context, true, report->ended_processes);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void notebook_reset_on_failed(void *context, const struct err *e)
 {
     call_fail(context, e);
 }
 
-static const struct restore_listener listener = {.on_restored = on_restored,
-                                                 .on_failed = on_failed};
+static const struct restore_listener notebook_reset_listener = {
+    .on_restored = notebook_reset_on_restored, .on_failed = notebook_reset_on_failed};
 
 /* Without a session there is nothing to forget. */
-static void on_row(void *context, const struct store_notebook *row, const struct err *e)
+static void notebook_reset_on_row(void *context, const struct store_notebook *row,
+                                  const struct err *e)
 {
     (void)row;
     if (e != NULL)
         call_fail(context, e);
     else
-        answer(context, false, 0);
+        notebook_reset_answer(context, false, 0);
 }
 
-static void run(struct call *call)
+static void notebook_reset_run(struct call *call)
 {
     struct err e;
     if (!call_has_notebooks(call))
@@ -48,8 +49,9 @@ static void run(struct call *call)
     const char *id = call_text(call, "session_id", "");
     struct session *session = notebook_session(call, id);
     if (session == NULL || session->state == SESSION_DEAD) {
-        call_await(call, store_get_notebook(engine_store(call->engine), id, on_row, call));
-    } else if (session_reset(session, &listener, call, &e) < 0) {
+        call_await(call,
+                   store_get_notebook(engine_store(call->engine), id, notebook_reset_on_row, call));
+    } else if (session_reset(session, &notebook_reset_listener, call, &e) < 0) {
         call_fail(call, &e);
     } else {
         restore_call_begun(call, session);
@@ -64,7 +66,7 @@ static const struct op_member reset_members[] = {
 };
 static const struct op_shape shape_reset = {"reset", reset_members, "A notebook that was reset."};
 
-static const struct op_verb verb = {
+static const struct op_verb notebook_reset_verb = {
     .words = "notebook reset",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "give a notebook a fresh interpreter",
@@ -77,11 +79,11 @@ const struct op op_notebook_reset = {
     .path = "/v1/notebooks/{session_id}/reset",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = notebook_reset_params,
     .doc = "Gives a notebook a fresh interpreter; cells and files stay as they are.",
-    .run = run,
+    .run = notebook_reset_run,
     .result = &shape_reset,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$notebook\"}",
-    .verb = &verb,
+    .verb = &notebook_reset_verb,
 };

@@ -2,7 +2,7 @@
 #include "ops/notebook_call.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param notebook_run_params[] = {
     OP_PARAM_NOTEBOOK,
     {.name = "from",
      .type = OP_TEXT,
@@ -51,7 +51,7 @@ static void put_ran(struct json_out *json, const struct runs_ended *ran)
     json_put_object_end(json);
 }
 
-static void on_cell(void *context, const struct runs_ended *ran)
+static void notebook_run_on_cell(void *context, const struct runs_ended *ran)
 {
     struct running *r = context;
     struct call *call = r->call;
@@ -86,14 +86,15 @@ static void on_end(void *context, uint64_t n_ran, const char *failed, const stru
     call_reply(call, 200, &out);
 }
 
-static const struct runs_listener listener = {.on_cell = on_cell, .on_end = on_end};
+static const struct runs_listener notebook_run_listener = {.on_cell = notebook_run_on_cell,
+                                                           .on_end = on_end};
 
 static bool cancels(const struct call *call)
 {
     return strcmp(call_text(call, "on_disconnect", "continue"), "cancel") == 0;
 }
 
-static void on_gone(struct call *call)
+static void notebook_run_on_gone(struct call *call)
 {
     struct running *r = call->op_state;
     buf_free(&r->out);
@@ -104,7 +105,7 @@ static void on_gone(struct call *call)
     free(r);
 }
 
-static void run(struct call *call)
+static void notebook_run_run(struct call *call)
 {
     if (!call_has_notebooks(call))
         return;
@@ -125,9 +126,9 @@ static void run(struct call *call)
     json_put_key(&r->json, "cells");
     json_put_array(&r->json);
     call->op_state = r;
-    call->on_gone = on_gone;
+    call->on_gone = notebook_run_on_gone;
     call->must_notice_end = json_object_get(call->args, "on_disconnect") != NULL;
-    r->under_way = runs_cells(call->engine, id, &range, &listener, r);
+    r->under_way = runs_cells(call->engine, id, &range, &notebook_run_listener, r);
 }
 
 static const struct op_member ran_members[] = {
@@ -151,7 +152,7 @@ static const struct op_member notebook_run_members[] = {
 static const struct op_shape shape_notebook_run = {"notebook_run", notebook_run_members,
                                                    "Cells of a notebook that were run."};
 
-static const struct op_event events[] = {
+static const struct op_event notebook_run_events[] = {
     {"cell", &shape_ran, "A cell has ended."},
     {0},
 };
@@ -162,11 +163,11 @@ const struct op op_notebook_run = {
     .path = "/v1/notebooks/{session_id}/run",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
-    .params = params,
+    .params = notebook_run_params,
     .doc = "Runs the code of a notebook from one cell to another, one after the other.",
-    .run = run,
+    .run = notebook_run_run,
     .result = &shape_notebook_run,
-    .events = events,
+    .events = notebook_run_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$notebook\", \"from\": \"0\", \"to\": \"1\"}",
 };

@@ -4,7 +4,7 @@
 #include "policy/policy.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {{0}};
+static const struct op_param oauth_resource_params[] = {{0}};
 
 static bool is_url(const char *s)
 {
@@ -42,7 +42,7 @@ static void put_scopes(struct json_out *json, const struct config_oauth *oauth)
     json_put_array_end(json);
 }
 
-static void answer(struct call *call, const char *path)
+static void oauth_resource_answer(struct call *call, const char *path)
 {
     struct err e;
     const struct config *config = call->policy->config;
@@ -71,15 +71,15 @@ static void answer(struct call *call, const char *path)
 
 static void run_server(struct call *call)
 {
-    answer(call, "");
+    oauth_resource_answer(call, "");
 }
 
 static void run_mcp(struct call *call)
 {
-    answer(call, "/mcp");
+    oauth_resource_answer(call, "/mcp");
 }
 
-static const struct op_member members[] = {
+static const struct op_member oauth_resource_members[] = {
     {"resource", OP_TEXT, .is_always = true, .doc = "What tokens must be made for."},
     {"resource_name", OP_TEXT, .is_always = true, .doc = "Cella."},
     {"authorization_servers", OP_TEXT_LIST, .is_always = true, .doc = "Who makes tokens."},
@@ -87,7 +87,7 @@ static const struct op_member members[] = {
     {"bearer_methods_supported", OP_TEXT_LIST, .is_always = true, .doc = "header."},
     {0},
 };
-static const struct op_shape shape_resource = {"oauth_resource", members,
+static const struct op_shape shape_resource = {"oauth_resource", oauth_resource_members,
                                                "Where clients get tokens, as RFC 9728 has it."};
 
 const struct op op_oauth_resource = {
@@ -96,7 +96,7 @@ const struct op op_oauth_resource = {
     .path = OAUTH_METADATA_PATH,
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY | OP_PUBLIC,
-    .params = params,
+    .params = oauth_resource_params,
     .doc = "Where clients get tokens for this server, if the configuration names issuers.",
     .run = run_server,
     .result = &shape_resource,
@@ -110,7 +110,7 @@ const struct op op_oauth_resource_mcp = {
     .path = OAUTH_METADATA_PATH "/mcp",
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY | OP_PUBLIC,
-    .params = params,
+    .params = oauth_resource_params,
     .doc = "The same for the MCP endpoint.",
     .run = run_mcp,
     .result = &shape_resource,

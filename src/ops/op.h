@@ -264,7 +264,7 @@ struct call {
     /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL: whoever has
      * the key, and may see everything; what is made then is the default agent's. */
     const char *agent;
-    const char *host;                  /* as the client calls this server; NULL: by no name */
+    const char *host; /* as the client calls this server; NULL: by no name */
     /* Whose default sessions a tool uses: a client, by a name of the surface's; NULL: the agent's
      * own. */
     const char *caller;

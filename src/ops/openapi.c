@@ -25,7 +25,7 @@ static void put_reference(struct json_out *json, const char *shape)
     json_put_object_end(json);
 }
 
-static void put_items(struct json_out *json, const char *type)
+static void openapi_put_items(struct json_out *json, const char *type)
 {
     json_put_key(json, "items");
     json_put_object(json);
@@ -102,11 +102,11 @@ static void put_kind(struct json_out *json, enum op_param_type type, bool is_nul
         break;
     case OP_INT_LIST:
         put_type(json, "array", is_nullable);
-        put_items(json, "integer");
+        openapi_put_items(json, "integer");
         break;
     case OP_TEXT_LIST:
         put_type(json, "array", is_nullable);
-        put_items(json, "string");
+        openapi_put_items(json, "string");
         break;
     case OP_FILE:
         json_put_key(json, "type");
@@ -145,7 +145,7 @@ static void put_member_schema(struct json_out *json, const struct op_member *m)
     json_put_object_end(json);
 }
 
-static void put_shape(struct json_out *json, const struct op_shape *shape)
+static void openapi_put_shape(struct json_out *json, const struct op_shape *shape)
 {
     bool has_required = false;
     json_put_key(json, shape->name);
@@ -523,7 +523,7 @@ static void put_components(struct json_out *json, const struct op *const *table)
     json_put_key(json, "schemas");
     json_put_object(json);
     for (size_t i = 0; shapes[i] != NULL; i++)
-        put_shape(json, shapes[i]);
+        openapi_put_shape(json, shapes[i]);
     json_put_object_end(json);
     put_errors(json);
     put_raw_member(json, "parameters",

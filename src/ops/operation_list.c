@@ -2,9 +2,9 @@
 #include "ops/ops.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {{0}};
+static const struct op_param operation_list_params[] = {{0}};
 
-static void run(struct call *call)
+static void operation_list_run(struct call *call)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     describe_operations(op_table, &out);
@@ -100,9 +100,9 @@ const struct op op_operation_list = {
     .path = "/v1/operations",
     .subject = OP_ON_DAEMON,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = operation_list_params,
     .doc = "Lists all operations: their paths, their parameters and what they use.",
-    .run = run,
+    .run = operation_list_run,
     .result = &shape_operation_list,
     .example = "{}",
 };

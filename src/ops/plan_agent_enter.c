@@ -1,13 +1,13 @@
 #include "ops/ops.h"
 #include "policy/policy.h"
 
-static const struct op_param params[] = {
+static const struct op_param plan_agent_enter_params[] = {
     OP_PARAM_AGENT,
     OP_PARAM_REASON,
     {0},
 };
 
-static void run(struct call *call)
+static void plan_agent_enter_run(struct call *call)
 {
     struct err e;
     const struct plan *plan;
@@ -18,7 +18,7 @@ static void run(struct call *call)
         reply_plan(call, "agent", plan);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb plan_agent_enter_verb = {
     .words = "agent plan",
     .takes = (const char *const[]){"agent", "reason?", NULL},
     .summary = "put an agent in plan mode, with all its sessions",
@@ -31,11 +31,11 @@ const struct op op_plan_agent_enter = {
     .path = "/v1/agents/{agent}/plan",
     .subject = OP_ON_AGENT,
     .flags = OP_MUTATING | OP_PLANS,
-    .params = params,
+    .params = plan_agent_enter_params,
     .doc = "Puts an agent in plan mode, with all its sessions, also those to come.",
-    .run = run,
+    .run = plan_agent_enter_run,
     .result = &shape_agent_plan,
     .errors = OP_ERR(LIMIT),
     .example = "{\"agent\": \"default\", \"reason\": \"only looking\"}",
-    .verb = &verb,
+    .verb = &plan_agent_enter_verb,
 };

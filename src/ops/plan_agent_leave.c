@@ -1,18 +1,18 @@
 #include "ops/ops.h"
 #include "policy/policy.h"
 
-static const struct op_param params[] = {
+static const struct op_param plan_agent_leave_params[] = {
     OP_PARAM_AGENT,
     {0},
 };
 
-static void run(struct call *call)
+static void plan_agent_leave_run(struct call *call)
 {
     policy_leave_plan(call->policy, call_text(call, "agent", ""));
     reply_plan(call, "agent", NULL);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb plan_agent_leave_verb = {
     .words = "agent unplan",
     .takes = (const char *const[]){"agent", NULL},
     .summary = "end the plan mode of an agent",
@@ -25,10 +25,10 @@ const struct op op_plan_agent_leave = {
     .path = "/v1/agents/{agent}/plan",
     .subject = OP_ON_AGENT,
     .flags = OP_MUTATING | OP_PLANS,
-    .params = params,
+    .params = plan_agent_leave_params,
     .doc = "Leaves the plan mode of an agent; sessions may be in plan mode by themselves.",
-    .run = run,
+    .run = plan_agent_leave_run,
     .result = &shape_agent_plan,
     .example = "{\"agent\": \"default\"}",
-    .verb = &verb,
+    .verb = &plan_agent_leave_verb,
 };

@@ -1,13 +1,13 @@
 #include "ops/ops.h"
 #include "session/session.h"
 
-static const struct op_param params[] = {
+static const struct op_param plan_session_enter_params[] = {
     OP_PARAM_SESSION,
     OP_PARAM_REASON,
     {0},
 };
 
-static void run(struct call *call)
+static void plan_session_enter_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -16,7 +16,7 @@ static void run(struct call *call)
     reply_plan(call, "session_id", &session->plan);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb plan_session_enter_verb = {
     .words = "plan",
     .takes = (const char *const[]){"session_id", "reason?", NULL},
     .summary = "put a session in plan mode",
@@ -34,10 +34,10 @@ const struct op op_plan_session_enter = {
     .path = "/v1/sessions/{session_id}/plan",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_PLANS,
-    .params = params,
+    .params = plan_session_enter_params,
     .doc = "Puts a session in plan mode: until it is left, nothing that changes the session runs.",
-    .run = run,
+    .run = plan_session_enter_run,
     .result = &shape_session_plan,
     .example = "{\"session_id\": \"$session\", \"reason\": \"only looking\"}",
-    .verb = &verb,
+    .verb = &plan_session_enter_verb,
 };

@@ -1,12 +1,12 @@
 #include "ops/ops.h"
 #include "session/session.h"
 
-static const struct op_param params[] = {
+static const struct op_param plan_session_leave_params[] = {
     OP_PARAM_SESSION,
     {0},
 };
 
-static void run(struct call *call)
+static void plan_session_leave_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -15,7 +15,7 @@ static void run(struct call *call)
     reply_plan(call, "session_id", &session->plan);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb plan_session_leave_verb = {
     .words = "unplan",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "end the plan mode of a session",
@@ -28,10 +28,10 @@ const struct op op_plan_session_leave = {
     .path = "/v1/sessions/{session_id}/plan",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_PLANS,
-    .params = params,
+    .params = plan_session_leave_params,
     .doc = "Leaves the plan mode of a session.",
-    .run = run,
+    .run = plan_session_leave_run,
     .result = &shape_session_plan,
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &plan_session_leave_verb,
 };

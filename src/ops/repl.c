@@ -14,7 +14,7 @@ enum {
     STREAM_MAX = 8 * 1024 * 1024, /* bytes of one stream in one answer; the last ones */
 };
 
-static const struct op_param params[] = {
+static const struct op_param repl_params[] = {
     {.name = "action",
      .type = OP_TEXT,
      .is_required = true,
@@ -85,7 +85,7 @@ struct repl_call {
     struct exec *exec;               /* exec: while it waits */
 };
 
-static void fail(struct repl_call *repl, const struct err *e)
+static void repl_fail(struct repl_call *repl, const struct err *e)
 {
     call_fail(repl->call, e);
 }
@@ -164,7 +164,7 @@ static int refuse_dead(const struct session *session, struct err *e)
 /* ---- spawn -------------------------------------------------------------------------------------
  */
 
-static void on_started(void *context, struct session *session)
+static void repl_on_started(void *context, struct session *session)
 {
     struct repl_call *repl = context;
     if (session->state == SESSION_DEAD) {
@@ -173,7 +173,7 @@ static void on_started(void *context, struct session *session)
         err_set(&e, is_own_fault ? ERR_INVALID : ERR_UNAVAILABLE, "%s", session->death.message);
         err_advise(&e, "%s", session->death.advice);
         session_delete(session); /* its id was never told to anybody */
-        fail(repl, &e);
+        repl_fail(repl, &e);
         return;
     }
     char message[64];
@@ -211,7 +211,7 @@ static int spawn(struct repl_call *repl, struct err *e)
         .binding = call_text(call, "binding", NULL),
         .limits = call_limits(call),
         .max_output_bytes = repl->rules->max_output_bytes,
-        .on_started = on_started,
+        .on_started = repl_on_started,
         .context = repl,
         /* The tool promises that an interpreter which is left stays ended. One that crashes is
          * brought back, as in all sessions. */
@@ -248,7 +248,7 @@ static void append_last_words(struct buf *words, const struct exec_result *resul
                error->advice != NULL ? error->advice : "");
 }
 
-static void put_image(struct json_out *json, const json_t *output, bool *has_any)
+static void repl_put_image(struct json_out *json, const json_t *output, bool *has_any)
 {
     static const char *const members[] = {"type", "format", "width", "height", "url"};
     if (output == NULL || json_object_get(output, "url") == NULL)
@@ -271,12 +271,12 @@ static void put_image(struct json_out *json, const json_t *output, bool *has_any
 
 /* What a terminal does not show: where pictures are, the status of a shell's last command, and what
  * became of the session. Nothing of that is in an answer that has none of it. */
-static void put_more(struct json_out *json, const struct exec_result *result)
+static void repl_put_more(struct json_out *json, const struct exec_result *result)
 {
     bool has_images = false;
     for (size_t i = 0; i < result->n_outputs; i++)
-        put_image(json, result->outputs[i].output, &has_images);
-    put_image(json, result->value.output, &has_images);
+        repl_put_image(json, result->outputs[i].output, &has_images);
+    repl_put_image(json, result->value.output, &has_images);
     if (has_images)
         json_put_array_end(json);
     if (result->has_last_status)
@@ -287,7 +287,7 @@ static void put_more(struct json_out *json, const struct exec_result *result)
     exec_call_put_news(json, result);
 }
 
-static void on_result(void *context, const struct exec_result *result)
+static void repl_on_result(void *context, const struct exec_result *result)
 {
     struct repl_call *repl = context;
     bool has_come_back = has_been_ended(result) && result->is_rolled_back;
@@ -303,19 +303,20 @@ static void on_result(void *context, const struct exec_result *result)
         json_put_member_int(&json, "exit_code", result->exit_code);
     else
         put_exit_code(&json, repl->session);
-    put_more(&json, result);
+    repl_put_more(&json, result);
     json_put_object_end(&json);
     call_reply(repl->call, 200, &out);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void repl_on_failed(void *context, const struct err *e)
 {
     struct repl_call *repl = context;
     struct err own;
-    fail(repl, refuse_dead(repl->session, &own) < 0 ? &own : e);
+    repl_fail(repl, refuse_dead(repl->session, &own) < 0 ? &own : e);
 }
 
-static const struct exec_listener listener = {.on_result = on_result, .on_failed = on_failed};
+static const struct exec_listener repl_listener = {.on_result = repl_on_result,
+                                                   .on_failed = repl_on_failed};
 
 static void on_waiter_gone(struct call *call)
 {
@@ -325,7 +326,7 @@ static void on_waiter_gone(struct call *call)
 
 static struct exec_wait wait_of(struct repl_call *repl)
 {
-    return (struct exec_wait){.listener = &listener,
+    return (struct exec_wait){.listener = &repl_listener,
                               .context = repl,
                               .has_yield = true,
                               .yield_ms = call_timeout_ms(repl->call)};
@@ -485,7 +486,7 @@ static const struct {
     /* 0: it has answered, or will. -1: the error is the answer. */
     int (*run)(struct repl_call *repl, struct err *e);
     unsigned uses; /* see struct op */
-} actions[] = {
+} repl_actions[] = {
     {"spawn", true, spawn, OP_MAKES_SESSION},
     {"exec", true, exec, OP_RUNS_CODE},
     {"read", false, read_output, 0},
@@ -496,7 +497,8 @@ static const struct {
 static size_t find_action(const struct call *call)
 {
     size_t i = 0;
-    while (i < ARRAY_LEN(actions) && strcmp(actions[i].name, call_text(call, "action", "")) != 0)
+    while (i < ARRAY_LEN(repl_actions) &&
+           strcmp(repl_actions[i].name, call_text(call, "action", "")) != 0)
         i++;
     return i;
 }
@@ -505,15 +507,15 @@ static int start(struct repl_call *repl, struct err *e)
 {
     struct call *call = repl->call;
     size_t i = find_action(call);
-    if (i == ARRAY_LEN(actions)) {
+    if (i == ARRAY_LEN(repl_actions)) {
         err_set(e, ERR_INVALID, "unknown action '%s' — valid: spawn, exec, read, kill, list",
                 call_text(call, "action", ""));
         return err_advise(e, "Use one of these.");
     }
-    return actions[i].run(repl, e);
+    return repl_actions[i].run(repl, e);
 }
 
-static void run(struct call *call)
+static void repl_run(struct call *call)
 {
     struct repl_call *repl = arena_alloc(&call->arena, sizeof(*repl));
     repl->call = call;
@@ -522,24 +524,24 @@ static void run(struct call *call)
     call->op_state = repl;
     struct err e;
     if (start(repl, &e) < 0)
-        fail(repl, &e);
+        repl_fail(repl, &e);
 }
 
 /* What does nothing because it does not exist is not kept from doing it. */
-static bool only_reads(const struct call *call)
+static bool repl_only_reads(const struct call *call)
 {
     size_t i = find_action(call);
-    return i == ARRAY_LEN(actions) || !actions[i].is_mutating;
+    return i == ARRAY_LEN(repl_actions) || !repl_actions[i].is_mutating;
 }
 
 /* Whoever asks for what does not exist, or forgets to name a runtime, is told so first. */
-static unsigned uses(const struct call *call)
+static unsigned repl_uses(const struct call *call)
 {
     size_t i = find_action(call);
-    if (i == ARRAY_LEN(actions))
+    if (i == ARRAY_LEN(repl_actions))
         return 0;
-    bool is_complete = actions[i].run != spawn || call_text(call, "runtime", "")[0] != '\0';
-    return OP_NEEDS_AGENT | (is_complete ? actions[i].uses : 0);
+    bool is_complete = repl_actions[i].run != spawn || call_text(call, "runtime", "")[0] != '\0';
+    return OP_NEEDS_AGENT | (is_complete ? repl_actions[i].uses : 0);
 }
 
 static const struct op_member listed_members[] = {
@@ -590,11 +592,11 @@ const struct op op_repl = {
     .path = "/v1/repl",
     .subject = OP_ON_CODE,
     .flags = OP_MUTATING | OP_MAKES_SESSION | OP_RUNS_CODE | OP_NEEDS_AGENT | OP_OWN_ONLY,
-    .params = params,
+    .params = repl_params,
     .doc = "The repl tool: spawn, exec, read, kill and list sessions of an agent.",
-    .run = run,
-    .only_reads = only_reads,
-    .uses = uses,
+    .run = repl_run,
+    .only_reads = repl_only_reads,
+    .uses = repl_uses,
     .tool = "Repl",
     .toolset = "repl",
     .tool_doc = "Persistent Python, Node.js and bash sessions: variables, imports and definitions "

@@ -12,7 +12,7 @@ static const char *files_name(enum restore_files files)
     return names[files];
 }
 
-void put_restored(struct json_out *json, const struct restore_report *report)
+void restore_call_put(struct json_out *json, const struct restore_report *report)
 {
     json_put_member_int(json, "from", (int64_t)report->from);
     json_put_member_int(json, "to", (int64_t)report->to);
@@ -44,27 +44,27 @@ void put_restored(struct json_out *json, const struct restore_report *report)
     }
 }
 
-static void on_restored(void *context, const struct restore_report *report)
+static void restore_call_on_restored(void *context, const struct restore_report *report)
 {
     struct call *call = context;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_member_str(&json, "session_id", call_text(call, "session_id", ""));
-    put_restored(&json, report);
+    restore_call_put(&json, report);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void restore_call_on_failed(void *context, const struct err *e)
 {
     call_fail(context, e);
 }
 
-const struct restore_listener restore_call_listener = {.on_restored = on_restored,
-                                                       .on_failed = on_failed};
+const struct restore_listener restore_call_listener = {.on_restored = restore_call_on_restored,
+                                                       .on_failed = restore_call_on_failed};
 
-static void on_gone(struct call *call)
+static void restore_call_on_gone(struct call *call)
 {
     restore_forget(call->op_state);
 }
@@ -74,5 +74,5 @@ void restore_call_begun(struct call *call, struct session *session)
     if (session->restore == NULL)
         return; /* and the call is over */
     call->op_state = session->restore;
-    call->on_gone = on_gone;
+    call->on_gone = restore_call_on_gone;
 }

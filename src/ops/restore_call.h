@@ -11,4 +11,4 @@ extern const struct restore_listener restore_call_listener;
 /* The restoration has begun; the call may have been answered already. */
 void restore_call_begun(struct call *call, struct session *session);
 /* The members of the answer, for those that have more to say. */
-void put_restored(struct json_out *json, const struct restore_report *report);
+void restore_call_put(struct json_out *json, const struct restore_report *report);

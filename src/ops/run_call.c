@@ -26,7 +26,7 @@ static void on_begun(void *context, struct exec *exec, const struct err *e)
         exec_call_begun(call, exec);
 }
 
-static void on_gone(struct call *call)
+static void run_call_on_gone(struct call *call)
 {
     struct start *start = call->op_state;
     task_forget(start->under_way);
@@ -39,7 +39,7 @@ void run_call_begin(struct call *call, const char *cell)
     struct start *start = mem_alloc(sizeof(*start));
     *start = (struct start){.call = call, .waiting = call->op_state};
     call->op_state = start;
-    call->on_gone = on_gone;
+    call->on_gone = run_call_on_gone;
     start->under_way =
         runs_cell(call->engine, call_text(call, "session_id", ""), cell, &request, on_begun, start);
 }

@@ -2,7 +2,7 @@
 #include "ops/session_file_call.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FOLDER, {0}};
+static const struct op_param session_archive_params[] = {OP_PARAM_SESSION, OP_PARAM_FOLDER, {0}};
 
 static void on_packed(void *context, const struct file_result *result)
 {
@@ -34,7 +34,7 @@ const struct op op_session_archive_get = {
     .path = "/v1/sessions/{session_id}/archive",
     .subject = OP_ON_FILES,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_archive_params,
     .doc = "A folder of the workspace as a tar archive, packed while it is sent.",
     .run = run_get,
     .sends = "a tar archive",
@@ -82,7 +82,7 @@ const struct op op_session_archive_put = {
     .path = "/v1/sessions/{session_id}/archive",
     .subject = OP_ON_FILES,
     .flags = OP_MUTATING | OP_TAKES_BYTES,
-    .params = params,
+    .params = session_archive_params,
     .doc = "Unpacks a tar archive, the body, into a folder of the workspace: all of it or nothing.",
     .run = run_put,
     .result = &shape_unpacked,

@@ -2,7 +2,7 @@
 #include "session/branch.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_branch_params[] = {
     OP_PARAM_SESSION,
     {.name = "at",
      .type = OP_INT,
@@ -21,8 +21,8 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void on_branched(void *context, uint64_t at, struct session *const *sessions, size_t n,
-                        const char *why)
+static void session_branch_on_branched(void *context, uint64_t at, struct session *const *sessions,
+                                       size_t n, const char *why)
 {
     struct call *call = context;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
@@ -41,19 +41,20 @@ static void on_branched(void *context, uint64_t at, struct session *const *sessi
     call_reply(call, 201, &out);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void session_branch_on_failed(void *context, const struct err *e)
 {
     call_fail(context, e);
 }
 
-static const struct branch_listener listener = {.on_branched = on_branched, .on_failed = on_failed};
+static const struct branch_listener session_branch_listener = {
+    .on_branched = session_branch_on_branched, .on_failed = session_branch_on_failed};
 
-static void on_gone(struct call *call)
+static void session_branch_on_gone(struct call *call)
 {
     branching_forget(call->op_state);
 }
 
-static void run(struct call *call)
+static void session_branch_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -61,9 +62,10 @@ static void run(struct call *call)
     struct err e;
     uint64_t at = (uint64_t)call_int(call, "at", 0);
     call->op_state = NULL;
-    call->on_gone = on_gone;
+    call->on_gone = session_branch_on_gone;
     if (session_branch(session, at > 0 ? &at : NULL, (unsigned)call_int(call, "count", 1),
-                       &listener, call, (struct branching **)&call->op_state, &e) < 0)
+                       &session_branch_listener, call, (struct branching **)&call->op_state,
+                       &e) < 0)
         call_fail(call, &e);
 }
 
@@ -77,7 +79,7 @@ static const struct op_member branches_members[] = {
 static const struct op_shape shape_branches = {"branches", branches_members,
                                                "Copies of a session."};
 
-static const struct op_verb verb = {
+static const struct op_verb session_branch_verb = {
     .words = "branch",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "make live copies of a session",
@@ -94,12 +96,12 @@ const struct op op_session_branch = {
     .path = "/v1/sessions/{session_id}/branch",
     .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING | OP_MAKES_SESSION,
-    .params = params,
+    .params = session_branch_params,
     .doc = "Makes live copies of a session, each with its own sandbox, files and limits.",
-    .run = run,
+    .run = session_branch_run,
     .result = &shape_branches,
     .status = 201,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\", \"count\": 2}",
-    .verb = &verb,
+    .verb = &session_branch_verb,
 };

@@ -5,15 +5,15 @@
 #include "store/notebooks.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_cells_params[] = {
     OP_PARAM_SESSION,
     OP_PARAM_OFFSET,
     OP_PARAM_LIMIT,
     {0},
 };
 
-static void on_cells(void *context, const struct store_cell *list, size_t n, uint64_t count,
-                     const struct err *e)
+static void session_cells_on_cells(void *context, const struct store_cell *list, size_t n,
+                                   uint64_t count, const struct err *e)
 {
     struct call *call = context;
     char time[CLOCK_RFC3339_SIZE];
@@ -42,7 +42,7 @@ static void on_cells(void *context, const struct store_cell *list, size_t n, uin
     call_reply(call, 200, &out);
 }
 
-static void run(struct call *call)
+static void session_cells_run(struct call *call)
 {
     struct session *session = call_session(call);
     struct store *store = engine_store(call->engine);
@@ -57,7 +57,7 @@ static void run(struct call *call)
     }
     notebooks_flush(call->engine, session->id);
     call_await(call, store_list_cells(store, session->id, call_offset(call), call_limit(call),
-                                      on_cells, call));
+                                      session_cells_on_cells, call));
 }
 
 static const struct op_member ran_cell_members[] = {
@@ -80,7 +80,7 @@ static const struct op_member ran_cells_members[] = {
 static const struct op_shape shape_ran_cells = {"ran_cells", ran_cells_members,
                                                 "Cells that a session ran."};
 
-static const struct op_verb verb = {
+static const struct op_verb session_cells_verb = {
     .words = "cells",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "list the cells that a session has run",
@@ -93,10 +93,10 @@ const struct op op_session_cells = {
     .path = "/v1/sessions/{session_id}/cells",
     .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_cells_params,
     .doc = "Lists the cells that a session has run, with their code.",
-    .run = run,
+    .run = session_cells_run,
     .result = &shape_ran_cells,
     .example = "{\"session_id\": \"$session\", \"limit\": 2}",
-    .verb = &verb,
+    .verb = &session_cells_verb,
 };

@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-static const struct op_param params[] = {OP_PARAM_SESSION, JUDGE_PARAMS, {0}};
+static const struct op_param session_complete_params[] = {OP_PARAM_SESSION, JUDGE_PARAMS, {0}};
 
 static bool is_in_name(char c)
 {
@@ -46,7 +46,8 @@ static json_t *find_names(const struct call *call, const struct session *session
                      (json_int_t)characters[1], "matches", matches, "partial", true);
 }
 
-static void on_told(void *context, const struct head_judgement *told, const struct err *e)
+static void session_complete_on_told(void *context, const struct head_judgement *told,
+                                     const struct err *e)
 {
     struct call *call = context;
     if (e != NULL) {
@@ -67,9 +68,9 @@ static void on_told(void *context, const struct head_judgement *told, const stru
         judge_call_reply(call, names);
 }
 
-static void run(struct call *call)
+static void session_complete_run(struct call *call)
 {
-    judge_call_ask(call, HEAD_ASKED_COMPLETIONS, false, on_told);
+    judge_call_ask(call, HEAD_ASKED_COMPLETIONS, false, session_complete_on_told);
 }
 
 static const struct op_member match_members[] = {
@@ -96,10 +97,10 @@ const struct op op_session_complete = {
     .path = "/v1/sessions/{session_id}/complete",
     .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_complete_params,
     .doc = "Tells how a text could go on at a place: names, attributes, keys, files. Of a busy "
            "session only names are known, those after an earlier cell.",
-    .run = run,
+    .run = session_complete_run,
     .result = &shape_completions,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\", \"code\": \"pri\"}",

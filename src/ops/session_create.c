@@ -2,7 +2,7 @@
 #include "ops/naming.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_create_params[] = {
     SESSION_PARAMS,
     {.name = "name",
      .type = OP_TEXT,
@@ -15,7 +15,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void on_started(void *context, struct session *session)
+static void session_create_on_started(void *context, struct session *session)
 {
     struct call *call = context;
     if (session->state == SESSION_DEAD) {
@@ -30,14 +30,14 @@ static void on_started(void *context, struct session *session)
     call_reply(call, 201, &out);
 }
 
-static void on_gone(struct call *call)
+static void session_create_on_gone(struct call *call)
 {
     struct session *session = call->op_state;
     session_forget_starter(session);
     session_delete(session);
 }
 
-static void run(struct call *call)
+static void session_create_run(struct call *call)
 {
     struct err e;
     struct session *session;
@@ -46,17 +46,17 @@ static void run(struct call *call)
         call_fail(call, &e);
         return;
     }
-    request.on_started = on_started;
+    request.on_started = session_create_on_started;
     request.context = call;
     if (session_create(call->engine, &request, &session, &e) < 0)
         call_fail(call, &e);
     else if (session->starter.on_started != NULL) {
         call->op_state = session; /* else it was answered already */
-        call->on_gone = on_gone;
+        call->on_gone = session_create_on_gone;
     }
 }
 
-static const struct op_verb verb = {
+static const struct op_verb session_create_verb = {
     .words = "new",
     .summary = "start a session and print its id",
     .examples = "cella new\n"
@@ -69,12 +69,12 @@ const struct op op_session_create = {
     .path = "/v1/sessions",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_MAKES_SESSION,
-    .params = params,
+    .params = session_create_params,
     .doc = "Starts a session: an interpreter of its own in a sandbox of its own.",
-    .run = run,
+    .run = session_create_run,
     .result = &shape_session,
     .status = 201,
     .errors = OP_ERR(CONFLICT) | OP_ERR(NOT_FOUND) | OP_ERR(GONE),
     .example = "{\"runtime\": \"python\", \"profile\": \"min\"}",
-    .verb = &verb,
+    .verb = &session_create_verb,
 };

@@ -5,7 +5,7 @@
 
 static const struct op_param session_params[] = {OP_PARAM_SESSION, {0}};
 
-static const struct op_param notebook_params[] = {OP_PARAM_NOTEBOOK, {0}};
+static const struct op_param session_declarations_notebook_params[] = {OP_PARAM_NOTEBOOK, {0}};
 
 static void put_member(struct json_out *json, const char *name, const json_t *value)
 {
@@ -34,15 +34,15 @@ static void on_declared(void *context, const struct declared *declared)
     call_reply(call, 200, &out);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void session_declarations_on_failed(void *context, const struct err *e)
 {
     call_fail(context, e);
 }
 
-static const struct declared_listener listener = {.on_declared = on_declared,
-                                                  .on_failed = on_failed};
+static const struct declared_listener session_declarations_listener = {
+    .on_declared = on_declared, .on_failed = session_declarations_on_failed};
 
-static void on_gone(struct call *call)
+static void session_declarations_on_gone(struct call *call)
 {
     declared_forget(call->op_state);
 }
@@ -51,15 +51,15 @@ static void ask(struct call *call, struct session *session)
 {
     struct err e;
     struct declared_wait *wait;
-    if (session_declared(session, &listener, call, &wait, &e) < 0) {
+    if (session_declared(session, &session_declarations_listener, call, &wait, &e) < 0) {
         call_fail(call, &e);
     } else if (wait != NULL) {
         call->op_state = wait;
-        call->on_gone = on_gone;
+        call->on_gone = session_declarations_on_gone;
     }
 }
 
-static void run(struct call *call)
+static void session_declarations_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session != NULL)
@@ -84,7 +84,7 @@ static void run_for_notebook(struct call *call)
     "What the code has imported and defined, as source that can be run again, and what could not " \
     "be saved, with advice."
 
-static const struct op_verb verb = {
+static const struct op_verb session_declarations_verb = {
     .words = "declarations",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "show what a session imported and defined, and what would not survive",
@@ -99,11 +99,11 @@ const struct op op_session_declarations = {
     .flags = OP_READ_ONLY,
     .params = session_params,
     .doc = ABOUT,
-    .run = run,
+    .run = session_declarations_run,
     .result = &shape_declarations,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_declarations_verb,
 };
 
 static const struct op_verb notebook_verb = {
@@ -119,7 +119,7 @@ const struct op op_notebook_declarations = {
     .path = "/v1/notebooks/{session_id}/declarations",
     .subject = OP_ON_NOTEBOOK,
     .flags = OP_READ_ONLY,
-    .params = notebook_params,
+    .params = session_declarations_notebook_params,
     .doc = ABOUT,
     .run = run_for_notebook,
     .result = &shape_declarations,

@@ -5,7 +5,7 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_delete_params[] = {
     OP_PARAM_SESSION,
     {.name = "keep_notebook",
      .type = OP_BOOL,
@@ -27,7 +27,7 @@ static void remove_notebook(const struct call *call)
         changes_delete(call->engine, call_text(call, "session_id", ""), NULL, NULL);
 }
 
-static void on_done(void *context)
+static void session_delete_on_done(void *context)
 {
     struct call *call = context;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
@@ -45,14 +45,14 @@ static void on_done(void *context)
 }
 
 /* Nobody waits any more: it ends at once. */
-static void on_gone(struct call *call)
+static void session_delete_on_gone(struct call *call)
 {
     const struct deleting *d = call->op_state;
     dismissal_forget(d->dismissal);
     remove_notebook(call);
 }
 
-static void run(struct call *call)
+static void session_delete_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -61,11 +61,11 @@ static void run(struct call *call)
     struct deleting *d = arena_alloc(&call->arena, sizeof(*d));
     d->has_notebook = session->n_execs > 0;
     call->op_state = d;
-    session_dismiss(session, on_done, call, &dismissal);
+    session_dismiss(session, session_delete_on_done, call, &dismissal);
     if (dismissal == NULL)
         return; /* and the call is over */
     d->dismissal = dismissal;
-    call->on_gone = on_gone;
+    call->on_gone = session_delete_on_gone;
 }
 
 static const struct op_member killed_members[] = {
@@ -76,7 +76,7 @@ static const struct op_member killed_members[] = {
 };
 static const struct op_shape shape_killed = {"killed", killed_members, "A session that was ended."};
 
-static const struct op_verb verb = {
+static const struct op_verb session_delete_verb = {
     .words = "kill",
     .takes = (const char *const[]){"session_id...", NULL},
     .summary = "end sessions and everything they started",
@@ -93,12 +93,12 @@ const struct op op_session_delete = {
     .path = "/v1/sessions/{session_id}",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_delete_params,
     .doc = "Ends a session with every process and file of it; who works in it gets SIGTERM first, "
            "and two seconds.",
-    .run = run,
+    .run = session_delete_run,
     .result = &shape_killed,
     .errors = OP_ERR(CONFLICT),
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_delete_verb,
 };

@@ -2,7 +2,7 @@
 #include "ops/naming.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_edit_params[] = {
     OP_PARAM_SESSION,
     {.name = "name",
      .type = OP_TEXT,
@@ -57,7 +57,7 @@ static int edit(struct call *call, struct session *session, struct err *e)
     return 0;
 }
 
-static void run(struct call *call)
+static void session_edit_run(struct call *call)
 {
     struct err e;
     struct session *session = call_session(call);
@@ -77,7 +77,7 @@ static void run(struct call *call)
     call_reply(call, 200, &out);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb session_edit_verb = {
     .words = "edit",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "change the name, the labels or the life of a session",
@@ -91,12 +91,12 @@ const struct op op_session_edit = {
     .path = "/v1/sessions/{session_id}",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_edit_params,
     .doc = "Changes a session's name, its labels, or how long it may be idle and how old it may "
            "become.",
-    .run = run,
+    .run = session_edit_run,
     .result = &shape_session,
     .errors = OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\", \"name\": \"$name\"}",
-    .verb = &verb,
+    .verb = &session_edit_verb,
 };

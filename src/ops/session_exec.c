@@ -1,6 +1,6 @@
 #include "ops/exec_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_exec_params[] = {
     OP_PARAM_SESSION,
     EXEC_PARAM_CODE,
     EXEC_PARAM_TIMEOUT,
@@ -16,7 +16,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void session_exec_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -38,9 +38,9 @@ const struct op op_session_exec = {
     .path = "/v1/sessions/{session_id}/exec",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
-    .params = params,
+    .params = session_exec_params,
     .doc = "Runs a cell in a session and answers with its output, value and error.",
-    .run = run,
+    .run = session_exec_run,
     .result = &shape_answer,
     .events = exec_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),

@@ -1,6 +1,6 @@
 #include "ops/session_file_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_file_delete_params[] = {
     OP_PARAM_SESSION,
     OP_PARAM_FILE_PATH,
     {.name = "recursive",
@@ -10,20 +10,21 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void on_done(void *context, const struct file_result *result)
+static void session_file_delete_on_done(void *context, const struct file_result *result)
 {
     struct call *call = context;
     (void)result;
     reply_deleted(call, "path", call_text(call, "path", ""), NULL);
 }
 
-static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_failed};
+static const struct file_listener session_file_delete_listener = {
+    .on_done = session_file_delete_on_done, .on_failed = file_call_failed};
 
-static void run(struct call *call)
+static void session_file_delete_run(struct call *call)
 {
     struct warden_file_order what = file_call_what(call, WARDEN_FILE_DELETE);
     what.is_recursive = call_bool(call, "recursive", false);
-    file_call_order(call, &what, -1, &listener);
+    file_call_order(call, &what, -1, &session_file_delete_listener);
 }
 
 static const struct op_member deleted_file_members[] = {
@@ -40,9 +41,9 @@ const struct op op_session_file_delete = {
     .path = "/v1/sessions/{session_id}/files/{path}",
     .subject = OP_ON_FILES,
     .flags = OP_MUTATING | OP_HAS_TAIL,
-    .params = params,
+    .params = session_file_delete_params,
     .doc = "Deletes a file or folder of the workspace; a link is deleted, not what it leads to.",
-    .run = run,
+    .run = session_file_delete_run,
     .result = &shape_deleted_file,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\", \"path\": \"data.txt\"}",

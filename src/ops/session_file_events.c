@@ -7,7 +7,8 @@
 
 enum { LINE_MAX_BYTES = 256 * 1024 };
 
-static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FOLDER, {0}};
+static const struct op_param session_file_events_params[] = {
+    OP_PARAM_SESSION, OP_PARAM_FOLDER, {0}};
 
 /* What comes through the archivist's pipe, a line of JSON each. Nothing is read while the client
  * has not taken the last event: what changes meanwhile is told at once afterwards. */
@@ -33,7 +34,7 @@ static void watching_gone(struct call *call)
 }
 
 /* The folder is gone, or the session. */
-static void watching_end(struct file_watching *w)
+static void session_file_events_watching_end(struct file_watching *w)
 {
     struct call *call = w->call;
     _buf_ struct buf out = BUF_INIT(KIB);
@@ -70,7 +71,7 @@ static void watching_read(void *context, int events)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0 || !buf_append(&w->lines, piece, (size_t)n)) {
-        watching_end(w);
+        session_file_events_watching_end(w);
         return;
     }
     watching_pass_lines(w);
@@ -81,7 +82,7 @@ static void watching_drained(struct call *call)
     watching_pass_lines(call->op_state);
 }
 
-static void on_done(void *context, const struct file_result *result)
+static void session_file_events_on_done(void *context, const struct file_result *result)
 {
     struct call *call = context;
     struct err e;
@@ -97,7 +98,7 @@ static void on_done(void *context, const struct file_result *result)
         return;
     }
     if (!call->wants_stream) { /* HEAD */
-        watching_end(w);
+        session_file_events_watching_end(w);
         return;
     }
     call->op_state = w;
@@ -107,12 +108,13 @@ static void on_done(void *context, const struct file_result *result)
     loop_poll_want(w->poll, LOOP_READ);
 }
 
-static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_unread};
+static const struct file_listener session_file_events_listener = {
+    .on_done = session_file_events_on_done, .on_failed = file_call_unread};
 
-static void run(struct call *call)
+static void session_file_events_run(struct call *call)
 {
     struct warden_file_order what = file_call_what(call, WARDEN_FILE_WATCH);
-    file_call_read(call, &what, &listener);
+    file_call_read(call, &what, &session_file_events_listener);
 }
 
 static const char *const file_changes[] = {"created", "changed", "deleted", NULL};
@@ -156,9 +158,9 @@ const struct op op_session_file_events = {
     .path = "/v1/sessions/{session_id}/changes",
     .subject = OP_ON_FILES,
     .flags = OP_READ_ONLY | OP_STREAMS | OP_ONLY_STREAMS,
-    .params = params,
+    .params = session_file_events_params,
     .doc = "What changes in a folder of the workspace, as server-sent events, while it does.",
-    .run = run,
+    .run = session_file_events_run,
     .result = &shape_files_watched,
     .events = file_event_list,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT),

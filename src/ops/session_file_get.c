@@ -3,9 +3,10 @@
 
 #include <errno.h>
 
-static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
+static const struct op_param session_file_get_params[] = {
+    OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
 
-static void on_done(void *context, const struct file_result *result)
+static void session_file_get_on_done(void *context, const struct file_result *result)
 {
     struct call *call = context;
     const json_t *details = result->details;
@@ -37,7 +38,8 @@ static void on_done(void *context, const struct file_result *result)
                                   .type = call_type_of_file(name)});
 }
 
-static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_unread};
+static const struct file_listener session_file_get_listener = {.on_done = session_file_get_on_done,
+                                                               .on_failed = file_call_unread};
 
 /* "bytes=0-99", "bytes=100-", "bytes=-50". Anything else, and several of them, is no range: all of
  * the file is sent, as RFC 9110 allows. */
@@ -64,7 +66,7 @@ static bool file_get_range(const char *text, struct warden_range *ret)
     return is_sane;
 }
 
-static void run(struct call *call)
+static void session_file_get_run(struct call *call)
 {
     struct warden_file_order what = file_call_what(call, WARDEN_FILE_GET);
     what.range.is_given = file_get_range(call->range, &what.range);
@@ -74,7 +76,7 @@ static void run(struct call *call)
         snprintf(what.range.tag, sizeof(what.range.tag), "%.*s",
                  len >= 2 && tag[0] == '"' ? (int)MIN(len - 2, (size_t)WARDEN_TAG_SIZE) : 1,
                  len >= 2 && tag[0] == '"' ? tag + 1 : "?");
-    file_call_read(call, &what, &listener);
+    file_call_read(call, &what, &session_file_get_listener);
 }
 
 const struct op op_session_file_get = {
@@ -83,9 +85,9 @@ const struct op op_session_file_get = {
     .path = "/v1/sessions/{session_id}/files/{path}",
     .subject = OP_ON_FILES,
     .flags = OP_READ_ONLY | OP_HAS_TAIL,
-    .params = params,
+    .params = session_file_get_params,
     .doc = "A file of the session's workspace, as it is now; parts of it by the Range header.",
-    .run = run,
+    .run = session_file_get_run,
     .sends = "the bytes of the file",
     .status = 200,
     .other_status = 206,

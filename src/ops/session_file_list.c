@@ -53,12 +53,12 @@ static const struct op_member file_list_members[] = {
 static const struct op_shape shape_file_list = {"file_list", file_list_members,
                                                 "A page of what is in a folder."};
 
-static void on_listed(void *context, const struct file_result *result)
+static void session_file_list_on_listed(void *context, const struct file_result *result)
 {
     file_call_reply(context, 200, result->details, NULL);
 }
 
-static const struct file_listener list_listener = {.on_done = on_listed,
+static const struct file_listener list_listener = {.on_done = session_file_list_on_listed,
                                                    .on_failed = file_call_failed};
 
 static void run_list(struct call *call)

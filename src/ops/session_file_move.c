@@ -8,7 +8,7 @@
         .max = WARDEN_PATH_SIZE - 1, .doc = param_doc                                              \
     }
 
-static const struct op_param params[] = {
+static const struct op_param session_file_move_params[] = {
     OP_PARAM_SESSION,
     PARAM_PLACE("path", "The file or folder, below /workspace."),
     PARAM_PLACE("to", "Its new path. Folders on the way are made."),
@@ -16,19 +16,20 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void on_done(void *context, const struct file_result *result)
+static void session_file_move_on_done(void *context, const struct file_result *result)
 {
     file_call_reply(context, 200, result->details, "entry");
 }
 
-static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_failed};
+static const struct file_listener session_file_move_listener = {
+    .on_done = session_file_move_on_done, .on_failed = file_call_failed};
 
 static void order(struct call *call, enum warden_file_action action)
 {
     struct warden_file_order what = file_call_what(call, action);
     snprintf(what.other, sizeof(what.other), "%s", call_text(call, "to", ""));
     what.replaces = call_bool(call, "replace", false);
-    file_call_order(call, &what, -1, &listener);
+    file_call_order(call, &what, -1, &session_file_move_listener);
 }
 
 static void run_move(struct call *call)
@@ -47,7 +48,7 @@ const struct op op_session_file_move = {
     .path = "/v1/sessions/{session_id}/move",
     .subject = OP_ON_FILES,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_file_move_params,
     .doc = "Moves a file or folder of the workspace, or gives it another name.",
     .run = run_move,
     .result = &shape_file_entry,
@@ -61,7 +62,7 @@ const struct op op_session_file_copy = {
     .path = "/v1/sessions/{session_id}/copy",
     .subject = OP_ON_FILES,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_file_move_params,
     .doc = "Copies a file, or a folder with all that is in it, within the workspace.",
     .run = run_copy,
     .result = &shape_file_entry,

@@ -1,9 +1,10 @@
 #include "ops/session_file_call.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
+static const struct op_param session_file_put_params[] = {
+    OP_PARAM_SESSION, OP_PARAM_FILE_PATH, {0}};
 
-static void on_done(void *context, const struct file_result *result)
+static void session_file_put_on_done(void *context, const struct file_result *result)
 {
     struct call *call = context;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
@@ -16,12 +17,13 @@ static void on_done(void *context, const struct file_result *result)
     call_reply(call, result->is_new ? 201 : 200, &out);
 }
 
-static const struct file_listener listener = {.on_done = on_done, .on_failed = file_call_failed};
+static const struct file_listener session_file_put_listener = {.on_done = session_file_put_on_done,
+                                                               .on_failed = file_call_failed};
 
-static void run(struct call *call)
+static void session_file_put_run(struct call *call)
 {
     struct warden_file_order what = file_call_what(call, WARDEN_FILE_PUT);
-    file_call_upload(call, &what, &listener);
+    file_call_upload(call, &what, &session_file_put_listener);
 }
 
 static const struct op_member file_put_members[] = {
@@ -39,9 +41,9 @@ const struct op op_session_file_put = {
     .path = "/v1/sessions/{session_id}/files/{path}",
     .subject = OP_ON_FILES,
     .flags = OP_MUTATING | OP_TAKES_BYTES | OP_HAS_TAIL,
-    .params = params,
+    .params = session_file_put_params,
     .doc = "Puts a file into the session's workspace, or in place of one: the body is its bytes.",
-    .run = run,
+    .run = session_file_put_run,
     .result = &shape_file_put,
     .status = 200,
     .other_status = 201,

@@ -2,7 +2,7 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+static const struct op_param session_get_params[] = {OP_PARAM_SESSION, {0}};
 
 static void on_weighed(void *context)
 {
@@ -16,12 +16,12 @@ static void on_weighed(void *context)
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
+static void session_get_on_gone(struct call *call)
 {
     usage_forget(call->op_state);
 }
 
-static void run(struct call *call)
+static void session_get_run(struct call *call)
 {
     struct usage_asking *asking;
     struct session *session = call_session(call);
@@ -31,10 +31,10 @@ static void run(struct call *call)
     if (asking == NULL)
         return; /* and the call is over */
     call->op_state = asking;
-    call->on_gone = on_gone;
+    call->on_gone = session_get_on_gone;
 }
 
-static const struct op_verb verb = {
+static const struct op_verb session_get_verb = {
     .words = "info",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "show what is known of a session",
@@ -47,10 +47,10 @@ const struct op op_session_get = {
     .path = "/v1/sessions/{session_id}",
     .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_get_params,
     .doc = "Shows one session.",
-    .run = run,
+    .run = session_get_run,
     .result = &shape_session,
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_get_verb,
 };

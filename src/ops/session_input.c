@@ -1,6 +1,6 @@
 #include "ops/exec_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_input_params[] = {
     OP_PARAM_SESSION,
     {.name = "text",
      .type = OP_TEXT,
@@ -19,7 +19,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void session_input_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -50,9 +50,9 @@ const struct op op_session_input = {
     .path = "/v1/sessions/{session_id}/input",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
-    .params = params,
+    .params = session_input_params,
     .doc = "Gives a line to the cell that waits for one, and waits for its next answer.",
-    .run = run,
+    .run = session_input_run,
     .result = &shape_answer,
     .events = exec_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),

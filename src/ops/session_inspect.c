@@ -1,6 +1,6 @@
 #include "ops/judge_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_inspect_params[] = {
     OP_PARAM_SESSION,
     JUDGE_PARAMS,
     {.name = "detail",
@@ -11,7 +11,8 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void on_told(void *context, const struct head_judgement *told, const struct err *e)
+static void session_inspect_on_told(void *context, const struct head_judgement *told,
+                                    const struct err *e)
 {
     struct call *call = context;
     if (e != NULL)
@@ -22,9 +23,10 @@ static void on_told(void *context, const struct head_judgement *told, const stru
         judge_call_reply(call, told->hints);
 }
 
-static void run(struct call *call)
+static void session_inspect_run(struct call *call)
 {
-    judge_call_ask(call, HEAD_ASKED_MEANING, call_int(call, "detail", 0) > 0, on_told);
+    judge_call_ask(call, HEAD_ASKED_MEANING, call_int(call, "detail", 0) > 0,
+                   session_inspect_on_told);
 }
 
 static const struct op_member meaning_members[] = {
@@ -54,10 +56,10 @@ const struct op op_session_inspect = {
     .path = "/v1/sessions/{session_id}/inspect",
     .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_inspect_params,
     .doc = "Tells what stands at a place of a text: type, short value, signature, documentation. A "
            "busy session is refused.",
-    .run = run,
+    .run = session_inspect_run,
     .result = &shape_meaning,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\", \"code\": \"print\"}",

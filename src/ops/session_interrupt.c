@@ -2,9 +2,9 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+static const struct op_param session_interrupt_params[] = {OP_PARAM_SESSION, {0}};
 
-static void run(struct call *call)
+static void session_interrupt_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -24,7 +24,7 @@ static const struct op_member interrupted_members[] = {
 static const struct op_shape shape_interrupted = {"interrupted", interrupted_members,
                                                   "Whether a cell was interrupted."};
 
-static const struct op_verb verb = {
+static const struct op_verb session_interrupt_verb = {
     .words = "interrupt",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "stop the cell that runs and keep its session",
@@ -40,11 +40,11 @@ const struct op op_session_interrupt = {
     .path = "/v1/sessions/{session_id}/interrupt",
     .subject = OP_ON_CELL,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_interrupt_params,
     .doc = "Interrupts the running cell, as Ctrl-C would; the session keeps its state.",
-    .run = run,
+    .run = session_interrupt_run,
     .result = &shape_interrupted,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_interrupt_verb,
 };

@@ -2,13 +2,14 @@
 #include "session/judging.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_is_complete_params[] = {
     OP_PARAM_SESSION,
     EXEC_PARAM_CODE,
     {0},
 };
 
-static void on_told(void *context, const struct head_judgement *told, const struct err *e)
+static void session_is_complete_on_told(void *context, const struct head_judgement *told,
+                                        const struct err *e)
 {
     struct call *call = context;
     if (e != NULL) {
@@ -25,12 +26,12 @@ static void on_told(void *context, const struct head_judgement *told, const stru
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
+static void session_is_complete_on_gone(struct call *call)
 {
     judging_forget(call->op_state);
 }
 
-static void run(struct call *call)
+static void session_is_complete_run(struct call *call)
 {
     struct err e;
     struct judging *judging;
@@ -40,11 +41,11 @@ static void run(struct call *call)
     struct head_question question = {.topic = HEAD_ASKED_WHETHER_COMPLETE,
                                      .code = call_text(call, "code", ""),
                                      .len = call_text_len(call, "code")};
-    if (session_judge(session, &question, on_told, call, &judging, &e) < 0) {
+    if (session_judge(session, &question, session_is_complete_on_told, call, &judging, &e) < 0) {
         call_fail(call, &e);
     } else if (judging != NULL) {
         call->op_state = judging;
-        call->on_gone = on_gone;
+        call->on_gone = session_is_complete_on_gone;
     }
 }
 
@@ -63,12 +64,12 @@ const struct op op_session_is_complete = {
     .path = "/v1/sessions/{session_id}/is_complete",
     .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_is_complete_params,
     .doc =
         "Whether a text is a whole piece of code to the session's interpreter, which does not "
         "run it: complete, incomplete, invalid, or unknown if the session is busy or the text is "
         "longer than 64 KiB.",
-    .run = run,
+    .run = session_is_complete_run,
     .result = &shape_completeness,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\", \"code\": \"for i in range(3):\"}",

@@ -5,7 +5,7 @@
 
 #include <fnmatch.h>
 
-enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 100, CURSOR_SIZE = 64 };
+enum { SESSION_LIST_LIMIT_MAX = 1000, SESSION_LIST_LIMIT_DEFAULT = 100, CURSOR_SIZE = 64 };
 
 static const char *const states[] = {"living",    "starting", "idle", "busy",
                                      "suspended", "dead",     NULL};
@@ -14,7 +14,7 @@ static const char *const sorts[] = {
     [SORT_USED] = "used", [SORT_CREATED] = "created", [SORT_MEMORY] = "memory",
     [SORT_CPU] = "cpu",   [SORT_NAME] = "name",       NULL};
 
-static const struct op_param params[] = {
+static const struct op_param session_list_params[] = {
     {.name = "state",
      .type = OP_CHOICE,
      .place = OP_IN_QUERY,
@@ -57,7 +57,7 @@ static const struct op_param params[] = {
      .type = OP_INT,
      .place = OP_IN_QUERY,
      .min = 1,
-     .max = LIMIT_MAX,
+     .max = SESSION_LIST_LIMIT_MAX,
      .doc = "How many at most; default 100."},
     {.name = "cursor",
      .type = OP_TEXT,
@@ -219,7 +219,7 @@ static void tell(void *context)
     struct err e;
     struct call *call = context;
     struct listing l = gather(call);
-    size_t from, limit = (size_t)call_int(call, "limit", LIMIT_DEFAULT);
+    size_t from, limit = (size_t)call_int(call, "limit", SESSION_LIST_LIMIT_DEFAULT);
     if (find_cursor(&l, &from, &e) < 0) {
         call_fail(call, &e);
         return;
@@ -241,19 +241,19 @@ static void tell(void *context)
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
+static void session_list_on_gone(struct call *call)
 {
     usage_forget(call->op_state);
 }
 
 /* What they use is asked first: of the page, or of all if they are sorted by it. */
-static void run(struct call *call)
+static void session_list_run(struct call *call)
 {
     struct err e;
     struct usage_asking *asking;
     struct listing l = gather(call);
     bool is_by_use = l.sort == SORT_MEMORY || l.sort == SORT_CPU;
-    size_t from, limit = (size_t)call_int(call, "limit", LIMIT_DEFAULT);
+    size_t from, limit = (size_t)call_int(call, "limit", SESSION_LIST_LIMIT_DEFAULT);
     if (find_cursor(&l, &from, &e) < 0) {
         call_fail(call, &e);
         return;
@@ -266,10 +266,10 @@ static void run(struct call *call)
     if (asking == NULL)
         return; /* and the call is over */
     call->op_state = asking;
-    call->on_gone = on_gone;
+    call->on_gone = session_list_on_gone;
 }
 
-static const struct op_verb verb = {
+static const struct op_verb session_list_verb = {
     .words = "ps",
     .summary = "list the sessions",
     .about =
@@ -285,11 +285,11 @@ const struct op op_session_list = {
     .path = "/v1/sessions",
     .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_list_params,
     .doc = "Lists sessions page by page, those that have ended last; these stay until they are "
            "deleted.",
-    .run = run,
+    .run = session_list_run,
     .result = &shape_session_list,
     .example = "{}",
-    .verb = &verb,
+    .verb = &session_list_verb,
 };

@@ -3,7 +3,7 @@
 #include "session/names.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_names_params[] = {
     OP_PARAM_SESSION,
     {.name = "max",
      .type = OP_INT,
@@ -14,7 +14,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void put_items(struct json_out *json, const json_t *items, size_t max)
+static void session_names_put_items(struct json_out *json, const json_t *items, size_t max)
 {
     json_put_key(json, "items");
     json_put_array(json);
@@ -23,7 +23,7 @@ static void put_items(struct json_out *json, const json_t *items, size_t max)
     json_put_array_end(json);
 }
 
-static void on_names(void *context, const struct names_told *told)
+static void session_names_on_names(void *context, const struct names_told *told)
 {
     struct call *call = context;
     const json_t *items = json_object_get(told->names, "items");
@@ -33,7 +33,7 @@ static void on_names(void *context, const struct names_told *told)
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_member_int(&json, "total", total);
-    put_items(&json, items, max);
+    session_names_put_items(&json, items, max);
     if (total > (json_int_t)MIN(json_array_size(items), max))
         json_put_member_bool(&json, "more", true);
     json_put_member_some(&json, "as_of", (int64_t)told->as_of);
@@ -42,30 +42,31 @@ static void on_names(void *context, const struct names_told *told)
     call_reply(call, 200, &out);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void session_names_on_failed(void *context, const struct err *e)
 {
     call_fail(context, e);
 }
 
-static const struct names_listener listener = {.on_names = on_names, .on_failed = on_failed};
+static const struct names_listener session_names_listener = {.on_names = session_names_on_names,
+                                                             .on_failed = session_names_on_failed};
 
-static void on_gone(struct call *call)
+static void session_names_on_gone(struct call *call)
 {
     names_forget(call->op_state);
 }
 
-static void run(struct call *call)
+static void session_names_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
         return;
     struct err e;
     struct names_wait *wait;
-    if (session_names(session, &listener, call, &wait, &e) < 0) {
+    if (session_names(session, &session_names_listener, call, &wait, &e) < 0) {
         call_fail(call, &e);
     } else if (wait != NULL) {
         call->op_state = wait;
-        call->on_gone = on_gone;
+        call->on_gone = session_names_on_gone;
     }
 }
 
@@ -80,7 +81,7 @@ static const struct op_member name_list_members[] = {
 static const struct op_shape shape_name_list = {"name_list", name_list_members,
                                                 "The names of a session."};
 
-static const struct op_verb verb = {
+static const struct op_verb session_names_verb = {
     .words = "names",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "show a session's variables, their types and sizes",
@@ -94,12 +95,12 @@ const struct op op_session_names = {
     .path = "/v1/sessions/{session_id}/names",
     .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_names_params,
     .doc = "Lists the names that the session's code has made, with types and sizes; of a busy "
            "session those after an earlier cell.",
-    .run = run,
+    .run = session_names_run,
     .result = &shape_name_list,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_names_verb,
 };

@@ -2,11 +2,11 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-enum { LIMIT_DEFAULT = 64 * 1024, LIMIT_MAX = 16 * 1024 * 1024 };
+enum { SESSION_OUTPUT_LIMIT_DEFAULT = 64 * 1024, SESSION_OUTPUT_LIMIT_MAX = 16 * 1024 * 1024 };
 
 static const char *const streams[] = {"stdout", "stderr", NULL};
 
-static const struct op_param params[] = {
+static const struct op_param session_output_params[] = {
     OP_PARAM_SESSION,
     {.name = "number",
      .type = OP_INT,
@@ -24,7 +24,7 @@ static const struct op_param params[] = {
      .type = OP_INT,
      .place = OP_IN_QUERY,
      .min = 1,
-     .max = LIMIT_MAX,
+     .max = SESSION_OUTPUT_LIMIT_MAX,
      .doc = "Bytes at most; default 65536."},
     {.name = "stream",
      .type = OP_CHOICE,
@@ -49,7 +49,7 @@ static void put_page(struct json_out *json, const struct call *call, const struc
     json_put_object_end(json);
 }
 
-static void run(struct call *call)
+static void session_output_run(struct call *call)
 {
     const struct session *session = call_session(call);
     if (session == NULL)
@@ -64,10 +64,10 @@ static void run(struct call *call)
     }
     bool is_stderr = strcmp(call_text(call, "stream", "stdout"), "stderr") == 0;
     struct output_range range;
-    _buf_ struct buf text = BUF_INIT(LIMIT_MAX);
+    _buf_ struct buf text = BUF_INIT(SESSION_OUTPUT_LIMIT_MAX);
     output_ring_read(&session->rings[is_stderr ? OUTPUT_STDERR : OUTPUT_STDOUT], exec_id,
                      (uint64_t)call_int(call, "offset", 0),
-                     (size_t)call_int(call, "limit", LIMIT_DEFAULT), &text, &range);
+                     (size_t)call_int(call, "limit", SESSION_OUTPUT_LIMIT_DEFAULT), &text, &range);
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     put_page(&json, call, &text, &range);
@@ -88,7 +88,7 @@ static const struct op_member output_page_members[] = {
 static const struct op_shape shape_output_page = {"output_page", output_page_members,
                                                   "A page of output."};
 
-static const struct op_verb verb = {
+static const struct op_verb session_output_verb = {
     .words = "output",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "print what the cells of a session wrote",
@@ -102,10 +102,10 @@ const struct op op_session_output = {
     .path = "/v1/sessions/{session_id}/output",
     .subject = OP_ON_SESSION,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = session_output_params,
     .doc = "Reads what cells wrote, page by page; the oldest bytes may have been dropped.",
-    .run = run,
+    .run = session_output_run,
     .result = &shape_output_page,
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_output_verb,
 };

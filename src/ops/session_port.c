@@ -3,7 +3,7 @@
 
 enum { PORT_MAX = 65535 };
 
-static const struct op_param params[] = {
+static const struct op_param session_port_params[] = {
     OP_PARAM_SESSION,
     {.name = "port",
      .type = OP_INT,
@@ -15,7 +15,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void session_port_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session != NULL)
@@ -28,10 +28,10 @@ const struct op op_session_port = {
     .path = "/v1/sessions/{session_id}/ports/{port}",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_NEEDS_AGENT | OP_TUNNELS,
-    .params = params,
+    .params = session_port_params,
     .doc = "Passes the request, of any method, on to an HTTP or WebSocket server in the session: "
            "what follows the port is the path there.",
-    .run = run,
+    .run = session_port_run,
     .sends = "the server's answer",
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(UPSTREAM),
     .example = "{\"session_id\": \"$session\", \"port\": 8000}",

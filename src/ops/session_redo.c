@@ -2,9 +2,9 @@
 #include "ops/restore_call.h"
 #include "session/session.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+static const struct op_param session_redo_params[] = {OP_PARAM_SESSION, {0}};
 
-static void run(struct call *call)
+static void session_redo_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -16,7 +16,7 @@ static void run(struct call *call)
         restore_call_begun(call, session);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb session_redo_verb = {
     .words = "redo",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "return to the state before an undo",
@@ -31,11 +31,11 @@ const struct op op_session_redo = {
     .path = "/v1/sessions/{session_id}/redo",
     .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_redo_params,
     .doc = "Takes a session to where its last undo came from.",
-    .run = run,
+    .run = session_redo_run,
     .result = &shape_restored,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$undone\"}",
-    .verb = &verb,
+    .verb = &session_redo_verb,
 };

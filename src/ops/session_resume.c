@@ -2,10 +2,11 @@
 #include "session/suspend.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+static const struct op_param session_resume_params[] = {OP_PARAM_SESSION, {0}};
 
 /* `resumed`: what came back and what did not; NULL if the session was there. */
-static void reply(struct call *call, const struct session *session, const json_t *resumed)
+static void session_resume_reply(struct call *call, const struct session *session,
+                                 const json_t *resumed)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
@@ -27,22 +28,23 @@ static void on_resumed(void *context, const struct restore_report *report)
     if (session == NULL)
         return;
     _json_ json_t *resumed = restore_describe_resumption(session, report);
-    reply(call, session, resumed);
+    session_resume_reply(call, session, resumed);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void session_resume_on_failed(void *context, const struct err *e)
 {
     call_fail(context, e);
 }
 
-static const struct restore_listener listener = {.on_restored = on_resumed, .on_failed = on_failed};
+static const struct restore_listener session_resume_listener = {
+    .on_restored = on_resumed, .on_failed = session_resume_on_failed};
 
-static void on_gone(struct call *call)
+static void session_resume_on_gone(struct call *call)
 {
     restore_forget(call->op_state);
 }
 
-static void run(struct call *call)
+static void session_resume_run(struct call *call)
 {
     struct err e;
     struct session *session = call_session(call);
@@ -51,12 +53,12 @@ static void run(struct call *call)
     if (session_refuse_if_dead(session, &e) < 0) {
         call_fail(call, &e);
     } else if (session->state != SESSION_SUSPENDED) {
-        reply(call, session, NULL);
-    } else if (session_resume(session, &listener, call, &e) < 0) {
+        session_resume_reply(call, session, NULL);
+    } else if (session_resume(session, &session_resume_listener, call, &e) < 0) {
         call_fail(call, &e);
     } else if (session->restore != NULL) { /* else the call is over */
         call->op_state = session->restore;
-        call->on_gone = on_gone;
+        call->on_gone = session_resume_on_gone;
     }
 }
 
@@ -68,7 +70,7 @@ static const struct op_member awake_members[] = {
 };
 static const struct op_shape shape_awake = {"awake", awake_members, "A session that was resumed."};
 
-static const struct op_verb verb = {
+static const struct op_verb session_resume_verb = {
     .words = "resume",
     .takes = (const char *const[]){"session_id...", NULL},
     .summary = "bring suspended sessions back",
@@ -81,11 +83,11 @@ const struct op op_session_resume = {
     .path = "/v1/sessions/{session_id}/resume",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_resume_params,
     .doc = "Brings a suspended session back without a cell, and says what of it is lost.",
-    .run = run,
+    .run = session_resume_run,
     .result = &shape_awake,
     .errors = OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_resume_verb,
 };

@@ -2,7 +2,7 @@
 #include "session/suspend.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {OP_PARAM_SESSION, {0}};
+static const struct op_param session_suspend_params[] = {OP_PARAM_SESSION, {0}};
 
 /* What the next cell will not find. */
 static void on_suspended(void *context, struct session *session, const struct err *e)
@@ -29,12 +29,12 @@ static void on_suspended(void *context, struct session *session, const struct er
     call_reply(call, 200, &out);
 }
 
-static void on_gone(struct call *call)
+static void session_suspend_on_gone(struct call *call)
 {
     suspension_forget(call->op_state);
 }
 
-static void run(struct call *call)
+static void session_suspend_run(struct call *call)
 {
     struct err e;
     struct suspension *suspension;
@@ -45,7 +45,7 @@ static void run(struct call *call)
         call_fail(call, &e);
     } else if (suspension != NULL) {
         call->op_state = suspension;
-        call->on_gone = on_gone;
+        call->on_gone = session_suspend_on_gone;
     }
 }
 
@@ -60,7 +60,7 @@ static const struct op_member suspended_members[] = {
 static const struct op_shape shape_suspended = {"suspended", suspended_members,
                                                 "A session that was suspended."};
 
-static const struct op_verb verb = {
+static const struct op_verb session_suspend_verb = {
     .words = "suspend",
     .takes = (const char *const[]){"session_id...", NULL},
     .summary = "save sessions and give up their processes",
@@ -73,13 +73,13 @@ const struct op op_session_suspend = {
     .path = "/v1/sessions/{session_id}/suspend",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_suspend_params,
     .doc =
         "Gives up the processes of an idle session. Answered when all of it that can be saved is "
         "on disk; what cannot be is in \"lost\". A cell or a resumption brings it back.",
-    .run = run,
+    .run = session_suspend_run,
     .result = &shape_suspended,
     .errors = OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_suspend_verb,
 };

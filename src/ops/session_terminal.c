@@ -4,7 +4,7 @@
 
 enum { SIZE_MAX_CELLS = 10000, ROWS_DEFAULT = 24, COLUMNS_DEFAULT = 80, COMMAND_MAX = 4096 };
 
-static const struct op_param params[] = {
+static const struct op_param session_terminal_params[] = {
     OP_PARAM_SESSION,
     {.name = "command",
      .type = OP_TEXT,
@@ -33,7 +33,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void session_terminal_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -53,10 +53,10 @@ const struct op op_session_terminal = {
     .path = "/v1/sessions/{session_id}/terminal",
     .subject = OP_ON_SESSION,
     .flags = OP_MUTATING | OP_RUNS_CODE,
-    .params = params,
+    .params = session_terminal_params,
     .doc = "Opens a terminal in the session, as a WebSocket: binary messages are what is typed and "
            "shown.",
-    .run = run,
+    .run = session_terminal_run,
     .sends = "a WebSocket",
     .status = 101,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),

@@ -2,7 +2,7 @@
 #include "ops/restore_call.h"
 #include "session/session.h"
 
-static const struct op_param params[] = {
+static const struct op_param session_undo_params[] = {
     OP_PARAM_SESSION,
     {.name = "to",
      .type = OP_INT,
@@ -13,7 +13,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static void run(struct call *call)
+static void session_undo_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -27,7 +27,7 @@ static void run(struct call *call)
         restore_call_begun(call, session);
 }
 
-static const struct op_verb verb = {
+static const struct op_verb session_undo_verb = {
     .words = "undo",
     .takes = (const char *const[]){"session_id", NULL},
     .summary = "take a session back to an earlier state",
@@ -45,11 +45,11 @@ const struct op op_session_undo = {
     .path = "/v1/sessions/{session_id}/undo",
     .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = session_undo_params,
     .doc = "Takes a session back to a checkpoint, with its variables, files and processes.",
-    .run = run,
+    .run = session_undo_run,
     .result = &shape_restored,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\"}",
-    .verb = &verb,
+    .verb = &session_undo_verb,
 };

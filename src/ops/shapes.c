@@ -425,7 +425,7 @@ const struct op_shape shape_declarations = {"declarations", declarations_members
 /* ---- notebooks ---------------------------------------------------------------------------------
  */
 
-static const struct op_member cell_members[] = {
+static const struct op_member shapes_cell_members[] = {
     {"cell_id", OP_TEXT, .is_always = true, .doc = "Its id."},
     {"number", OP_INT, .doc = "Of its last run, from 1: N of In [N]; left out: it did not run."},
     {"index", OP_INT, .is_always = true, .doc = "Its place, from 0."},
@@ -443,7 +443,7 @@ static const struct op_member cell_members[] = {
     {"metadata", OP_FREE, .doc = "What callers keep with it."},
     {0},
 };
-const struct op_shape shape_cell = {"cell", cell_members, "A cell of a notebook."};
+const struct op_shape shape_cell = {"cell", shapes_cell_members, "A cell of a notebook."};
 
 static const struct op_member notebook_members[] = {
     {"notebook_id", OP_TEXT, .is_always = true, .column = "NOTEBOOK",

@@ -2,7 +2,7 @@
 #include "session/engine.h"
 #include "store/store.h"
 
-static const struct op_param params[] = {OP_PARAM_STATE, {0}};
+static const struct op_param state_delete_params[] = {OP_PARAM_STATE, {0}};
 
 static void on_safe(void *context, const struct err *e)
 {
@@ -10,7 +10,7 @@ static void on_safe(void *context, const struct err *e)
     reply_deleted(call, "name", call_text(call, "name", ""), e);
 }
 
-static void run(struct call *call)
+static void state_delete_run(struct call *call)
 {
     struct err e;
     struct store *store = call_store(call);
@@ -31,7 +31,7 @@ static const struct op_member deleted_state_members[] = {
 static const struct op_shape shape_deleted_state = {"deleted_state", deleted_state_members,
                                                     "A state that is gone."};
 
-static const struct op_verb verb = {
+static const struct op_verb state_delete_verb = {
     .words = "state rm",
     .takes = (const char *const[]){"name...", NULL},
     .summary = "forget states that are kept under a name",
@@ -44,10 +44,10 @@ const struct op op_state_delete = {
     .path = "/v1/states/{name}",
     .subject = OP_ON_STATE,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = state_delete_params,
     .doc = "Forgets the state that is kept under a name, if there is one.",
-    .run = run,
+    .run = state_delete_run,
     .result = &shape_deleted_state,
     .example = "{\"name\": \"$state\"}",
-    .verb = &verb,
+    .verb = &state_delete_verb,
 };

@@ -3,7 +3,7 @@
 #include "store/store.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param state_get_params[] = {
     OP_PARAM_STATE,
     {.name = "with_state",
      .type = OP_BOOL,
@@ -20,7 +20,7 @@ struct state_getting {
     struct store_named named;
 };
 
-static void answer(struct state_getting *g, const char *text, size_t len)
+static void state_get_answer(struct state_getting *g, const char *text, size_t len)
 {
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
@@ -33,18 +33,18 @@ static void answer(struct state_getting *g, const char *text, size_t len)
     call_reply(g->call, 200, &out);
 }
 
-static void fail(struct state_getting *g, const struct err *e)
+static void state_get_fail(struct state_getting *g, const struct err *e)
 {
     store_state_unref(take_ptr(g->state));
     call_fail(g->call, e);
 }
 
-static void on_encoded(void *context, const char *text, size_t len, const struct err *e)
+static void state_get_on_encoded(void *context, const char *text, size_t len, const struct err *e)
 {
     if (e != NULL)
-        fail(context, e);
+        state_get_fail(context, e);
     else
-        answer(context, text, len);
+        state_get_answer(context, text, len);
 }
 
 static void on_state(void *context, struct store_state *state, const struct store_saved *at,
@@ -53,15 +53,15 @@ static void on_state(void *context, struct store_state *state, const struct stor
     struct state_getting *g = context;
     (void)at;
     if (e != NULL) {
-        fail(g, e);
+        state_get_fail(g, e);
         return;
     }
     g->state = state;
-    g->under_way = store_encode(engine_store(g->call->engine), state, on_encoded, g);
+    g->under_way = store_encode(engine_store(g->call->engine), state, state_get_on_encoded, g);
 }
 
-static void on_listed(void *context, const struct store_named *list, size_t n, uint64_t count,
-                      const struct err *e)
+static void state_get_on_listed(void *context, const struct store_named *list, size_t n,
+                                uint64_t count, const struct err *e)
 {
     struct state_getting *g = context;
     const char *name = call_text(g->call, "name", "");
@@ -73,7 +73,7 @@ static void on_listed(void *context, const struct store_named *list, size_t n, u
         e = &absent;
     }
     if (e != NULL) {
-        fail(g, e);
+        state_get_fail(g, e);
         return;
     }
     g->named = list[0]; /* the first is the one that a call without an agent means */
@@ -83,29 +83,30 @@ static void on_listed(void *context, const struct store_named *list, size_t n, u
         g->under_way =
             store_get_named(engine_store(g->call->engine), g->named.owner, name, on_state, g);
     else
-        answer(g, NULL, 0);
+        state_get_answer(g, NULL, 0);
 }
 
-static void on_gone(struct call *call)
+static void state_get_on_gone(struct call *call)
 {
     struct state_getting *g = call->op_state;
     store_forget(g->under_way);
     store_state_unref(take_ptr(g->state));
 }
 
-static void run(struct call *call)
+static void state_get_run(struct call *call)
 {
     struct store *store = call_store(call);
     if (store == NULL)
         return;
     struct state_getting *g = arena_alloc(&call->arena, sizeof(*g));
     g->call = call;
-    g->under_way = store_list_named(store, call->agent, call_text(call, "name", ""), on_listed, g);
+    g->under_way =
+        store_list_named(store, call->agent, call_text(call, "name", ""), state_get_on_listed, g);
     call->op_state = g;
-    call->on_gone = on_gone;
+    call->on_gone = state_get_on_gone;
 }
 
-static const struct op_verb verb = {
+static const struct op_verb state_get_verb = {
     .words = "state show",
     .takes = (const char *const[]){"name", NULL},
     .summary = "show a state that is kept under a name",
@@ -118,10 +119,10 @@ const struct op op_state_get = {
     .path = "/v1/states/{name}",
     .subject = OP_ON_STATE,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = state_get_params,
     .doc = "A state that is kept under a name: its size, how long it is kept, and itself.",
-    .run = run,
+    .run = state_get_run,
     .result = &shape_state,
     .example = "{\"name\": \"$state\"}",
-    .verb = &verb,
+    .verb = &state_get_verb,
 };

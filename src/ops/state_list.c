@@ -4,7 +4,7 @@
 #include "store/store.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {{0}};
+static const struct op_param state_list_params[] = {{0}};
 
 void put_named(struct json_out *json, const struct store_named *state)
 {
@@ -17,8 +17,8 @@ void put_named(struct json_out *json, const struct store_named *state)
                         state->expires_ms > 0 ? clock_rfc3339(state->expires_ms, time) : NULL);
 }
 
-static void on_listed(void *context, const struct store_named *list, size_t n, uint64_t count,
-                      const struct err *e)
+static void state_list_on_listed(void *context, const struct store_named *list, size_t n,
+                                 uint64_t count, const struct err *e)
 {
     struct call *call = context;
     if (e != NULL) {
@@ -41,12 +41,12 @@ static void on_listed(void *context, const struct store_named *list, size_t n, u
     call_reply(call, 200, &out);
 }
 
-static void run(struct call *call)
+static void state_list_run(struct call *call)
 {
     struct store *store = call_store(call);
     if (store == NULL)
         return;
-    call_await(call, store_list_named(store, call->agent, NULL, on_listed, call));
+    call_await(call, store_list_named(store, call->agent, NULL, state_list_on_listed, call));
 }
 
 static const struct op_member state_list_members[] = {
@@ -57,7 +57,7 @@ static const struct op_member state_list_members[] = {
 static const struct op_shape shape_state_list = {"state_list", state_list_members,
                                                  "States that are kept under a name."};
 
-static const struct op_verb verb = {
+static const struct op_verb state_list_verb = {
     .words = "state list",
     .summary = "list the states that are kept under a name",
     .examples = "cella state list",
@@ -69,10 +69,10 @@ const struct op op_state_list = {
     .path = "/v1/states",
     .subject = OP_ON_STATE,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = state_list_params,
     .doc = "Lists the states that are kept under a name: the first thousand.",
-    .run = run,
+    .run = state_list_run,
     .result = &shape_state_list,
     .example = "{}",
-    .verb = &verb,
+    .verb = &state_list_verb,
 };

@@ -52,7 +52,8 @@ static void tool_end(struct call *call, struct json_out *json)
     call_reply(call, 200, json->buf);
 }
 
-static void put_image(struct json_out *json, const char *data, size_t len, const char *type)
+static void tool_answer_put_image(struct json_out *json, const char *data, size_t len,
+                                  const char *type)
 {
     json_put_object(json);
     json_put_member_str(json, "type", "image");
@@ -77,7 +78,7 @@ void tool_reply_picture(struct call *call, const char *type, const struct buf *b
     struct json_out json = JSON_OUT(&out);
     base64_encode(&data, buf_str(bytes), bytes->len);
     tool_begin(&json);
-    put_image(&json, buf_str(&data), data.len, type);
+    tool_answer_put_image(&json, buf_str(&data), data.len, type);
     json_put_array_end(&json);
     tool_end(call, &json);
 }
@@ -128,7 +129,7 @@ static void put_picture(struct json_out *json, const json_t *output)
     char type[PICTURE_TYPE_SIZE], ref[PICTURE_REF_SIZE];
     picture_type(output, type);
     if (picture_is_shown(output)) {
-        put_image(json, json_string_value(data), json_string_length(data), type);
+        tool_answer_put_image(json, json_string_value(data), json_string_length(data), type);
     } else if (picture_ref(output, ref)) {
         json_put_object(json);
         json_put_member_str(json, "type", "resource_link");
@@ -171,7 +172,7 @@ static void kept_send(struct call *call, const char *data, size_t len)
     buf_append_str(&out, kept->head);
     if (data != NULL) {
         struct json_out json = {.buf = &out, .needs_comma = true};
-        put_image(&json, data, len, kept->type);
+        tool_answer_put_image(&json, data, len, kept->type);
     }
     buf_append_str(&out, kept->tail);
     tool_leave(call);
@@ -185,7 +186,7 @@ void tool_reply_kept(struct call *call)
 
 static void kept_scale(struct call *call);
 
-static void on_scaled(struct call *call, const json_t *answer)
+static void tool_answer_on_scaled(struct call *call, const json_t *answer)
 {
     struct tool_answer *kept = call->tool->kept;
     const json_t *data = json_object_get(answer, "data");
@@ -209,7 +210,7 @@ static void kept_scale(struct call *call)
     tool_become(call, &op_notebook_reference,
                 json_pack("{s:s, s:s, s:b, s:i, s:i}", "session_id", id, "uri", kept->uri, "data",
                           1, "width", kept->side, "height", kept->side),
-                on_scaled);
+                tool_answer_on_scaled);
 }
 
 /* ---- cells -------------------------------------------------------------------------------------

@@ -2,16 +2,16 @@
 #include "ops/exec_call.h"
 #include "ops/tool_call.h"
 
-enum { LISTED_MAX = 50 }; /* checkpoints, the newest */
+enum { TOOL_BACK_LISTED_MAX = 50 }; /* checkpoints, the newest */
 
-static const char *const actions[] = {"list", "undo", "redo", "branch", "try",
-                                      "keep", "drop", "end",  NULL};
+static const char *const tool_back_actions[] = {"list", "undo", "redo", "branch", "try",
+                                                "keep", "drop", "end",  NULL};
 
-static const struct op_param params[] = {
+static const struct op_param tool_back_params[] = {
     {.name = "action",
      .type = OP_CHOICE,
      .is_required = true,
-     .choices = actions,
+     .choices = tool_back_actions,
      .doc = "What to do."},
     {.name = "to",
      .type = OP_INT,
@@ -23,7 +23,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static bool is_action(const struct call *call, const char *action)
+static bool tool_back_is_action(const struct call *call, const char *action)
 {
     return strcmp(call_text(call, "action", ""), action) == 0;
 }
@@ -32,7 +32,7 @@ static bool is_action(const struct call *call, const char *action)
  */
 
 /* "cells 3, 4" */
-static void put_cells(struct buf *out, const json_t *cells)
+static void tool_back_put_cells(struct buf *out, const json_t *cells)
 {
     size_t n = json_array_size(cells);
     buf_append_str(out, n == 1 ? "cell" : "cells");
@@ -62,7 +62,7 @@ static void put_restored(struct buf *out, const char *what, const json_t *answer
     buf_printf(out, "[%s", what);
     if (json_array_size(cells) > 0) {
         buf_append_char(out, ' ');
-        put_cells(out, cells);
+        tool_back_put_cells(out, cells);
     }
     buf_printf(out, ": at checkpoint %lld]\n",
                (long long)json_integer_value(json_object_get(answer, "to")));
@@ -97,7 +97,7 @@ static void on_dropped(struct call *call, const json_t *answer)
     say_restored(call, answer, "dropped");
 }
 
-static void on_done(struct call *call, const json_t *answer)
+static void tool_back_on_done(struct call *call, const json_t *answer)
 {
     (void)answer;
     _buf_ struct buf text = BUF_INIT(KIB);
@@ -105,11 +105,12 @@ static void on_done(struct call *call, const json_t *answer)
 }
 
 /* "*3 cells 4, 5": one line each; the mark is where the present state came from. */
-static void on_listed(struct call *call, const json_t *answer)
+static void tool_back_on_listed(struct call *call, const json_t *answer)
 {
     const json_t *list = json_object_get(answer, "checkpoints");
     json_int_t current = json_integer_value(json_object_get(answer, "current"));
-    size_t n = json_array_size(list), first = n > LISTED_MAX ? n - LISTED_MAX : 0;
+    size_t n = json_array_size(list),
+           first = n > TOOL_BACK_LISTED_MAX ? n - TOOL_BACK_LISTED_MAX : 0;
     _buf_ struct buf text = BUF_INIT(CALL_REPLY_MAX);
     buf_printf(&text, "%s0 the beginning\n", current == 0 ? "*" : "");
     for (size_t i = first; i < n; i++) {
@@ -118,7 +119,7 @@ static void on_listed(struct call *call, const json_t *answer)
         const char *way = json_string_value(json_object_get(checkpoint, "restore"));
         bool is_lost = id != current && way != NULL && strcmp(way, "no") == 0;
         buf_printf(&text, "%s%lld ", id == current ? "*" : "", (long long)id);
-        put_cells(&text, json_object_get(checkpoint, "cells"));
+        tool_back_put_cells(&text, json_object_get(checkpoint, "cells"));
         buf_append_str(&text, is_lost ? " (given up)\n" : "\n");
     }
     tool_reply_text(call, &text);
@@ -136,7 +137,7 @@ static void on_named(struct call *call, const json_t *answer)
 }
 
 /* A model has to write the name of the branch again and again, so it gets a short one. */
-static void on_branched(struct call *call, const json_t *answer)
+static void tool_back_on_branched(struct call *call, const json_t *answer)
 {
     struct err e;
     const json_t *branch = json_array_get(json_object_get(answer, "sessions"), 0);
@@ -171,10 +172,10 @@ static json_t *try_args(struct call *call, const struct session *session)
                      (json_int_t)session->trial.id);
 }
 
-static void run(struct call *call)
+static void tool_back_run(struct call *call)
 {
     json_t *to = json_object_get(call->args, "to"), *code = json_object_get(call->args, "code");
-    if (is_action(call, "try") && !json_is_string(code)) {
+    if (tool_back_is_action(call, "try") && !json_is_string(code)) {
         tool_fail(call, "\"code\" is needed for try", "Give the code to try.");
         return;
     }
@@ -182,39 +183,41 @@ static void run(struct call *call)
     if (session == NULL)
         return;
     json_t *args = json_pack("{s:s}", "session_id", session->id);
-    if (is_action(call, "list")) {
-        tool_become(call, &op_checkpoint_list, args, on_listed);
-    } else if (is_action(call, "undo")) {
+    if (tool_back_is_action(call, "list")) {
+        tool_become(call, &op_checkpoint_list, args, tool_back_on_listed);
+    } else if (tool_back_is_action(call, "undo")) {
         json_object_set(args, "to", to);
         tool_become(call, &op_session_undo, args, on_undone);
-    } else if (is_action(call, "redo")) {
+    } else if (tool_back_is_action(call, "redo")) {
         tool_become(call, &op_session_redo, args, on_redone);
-    } else if (is_action(call, "branch")) {
+    } else if (tool_back_is_action(call, "branch")) {
         json_object_set(args, "at", to);
-        tool_become(call, &op_session_branch, args, on_branched);
-    } else if (is_action(call, "end")) {
-        tool_become(call, &op_session_delete, args, on_done);
-    } else if (is_action(call, "try")) {
+        tool_become(call, &op_session_branch, args, tool_back_on_branched);
+    } else if (tool_back_is_action(call, "end")) {
+        tool_become(call, &op_session_delete, args, tool_back_on_done);
+    } else if (tool_back_is_action(call, "try")) {
         json_object_set(args, "code", code);
         tool_become(call, &op_try_run, args, NULL);
     } else {
-        bool is_kept = is_action(call, "keep");
+        bool is_kept = tool_back_is_action(call, "keep");
         json_decref(args);
         args = try_args(call, session);
         if (args != NULL)
             tool_become(call, is_kept ? &op_try_commit : &op_try_discard, args,
-                        is_kept ? on_done : on_dropped);
+                        is_kept ? tool_back_on_done : on_dropped);
     }
 }
 
-static bool only_reads(const struct call *call)
+static bool tool_back_only_reads(const struct call *call)
 {
-    return is_action(call, "list");
+    return tool_back_is_action(call, "list");
 }
 
-static unsigned uses(const struct call *call)
+static unsigned tool_back_uses(const struct call *call)
 {
-    return is_action(call, "try") ? OP_RUNS_CODE : is_action(call, "branch") ? OP_MAKES_SESSION : 0;
+    return tool_back_is_action(call, "try")      ? OP_RUNS_CODE
+           : tool_back_is_action(call, "branch") ? OP_MAKES_SESSION
+                                                 : 0;
 }
 
 const struct op op_tool_back = {
@@ -223,7 +226,7 @@ const struct op op_tool_back = {
     .path = "/v1/tools/back",
     .subject = OP_ON_TOOLS,
     .flags = OP_MUTATING | OP_MAKES_SESSION | OP_RUNS_CODE,
-    .params = params,
+    .params = tool_back_params,
     .doc = "Goes back and forth in a session's history: undo, redo, branches, tries, the list of "
            "checkpoints; or ends it.",
     .tool = "back",
@@ -233,9 +236,9 @@ const struct op op_tool_back = {
                 "it; list: checkpoints; end: the session.",
     .hints = OP_DESTROYS,
     .prepare = tool_prepare,
-    .run = run,
-    .only_reads = only_reads,
-    .uses = uses,
+    .run = tool_back_run,
+    .only_reads = tool_back_only_reads,
+    .uses = tool_back_uses,
     .result = &shape_tool_result,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session\": \"$session\", \"action\": \"undo\"}",

@@ -6,20 +6,20 @@
 #include "wire/base64.h"
 
 enum {
-    CONTENT_MAX = 16 * 1024 * 1024, /* bytes of a file that a model puts */
+    TOOL_FILE_CONTENT_MAX = 16 * 1024 * 1024, /* bytes of a file that a model puts */
     READ_MAX = TOOL_IMAGE_MAX / 4 * 3,
 };
 
 #define WORKSPACE "/workspace"
 #define BYTES_PREFIX "data:;base64,"
 
-static const char *const actions[] = {"put", "get", "list", "delete", NULL};
+static const char *const tool_file_actions[] = {"put", "get", "list", "delete", NULL};
 
-static const struct op_param params[] = {
+static const struct op_param tool_file_params[] = {
     {.name = "action",
      .type = OP_CHOICE,
      .is_required = true,
-     .choices = actions,
+     .choices = tool_file_actions,
      .doc = "What to do."},
     {.name = "path",
      .type = OP_TEXT,
@@ -29,7 +29,7 @@ static const struct op_param params[] = {
     {.name = "content",
      .type = OP_TEXT,
      .is_nullable = true,
-     .max = CONTENT_MAX,
+     .max = TOOL_FILE_CONTENT_MAX,
      .doc = "For put: text, or data:;base64,…"},
     {.name = "offset",
      .type = OP_INT,
@@ -41,7 +41,7 @@ static const struct op_param params[] = {
     {0},
 };
 
-static bool is_action(const struct call *call, const char *action)
+static bool tool_file_is_action(const struct call *call, const char *action)
 {
     return strcmp(call_text(call, "action", ""), action) == 0;
 }
@@ -74,7 +74,7 @@ static void on_put(struct call *call, const json_t *answer)
     tool_reply_text(call, &text);
 }
 
-static void on_deleted(struct call *call, const json_t *answer)
+static void tool_file_on_deleted(struct call *call, const json_t *answer)
 {
     _buf_ struct buf text = BUF_INIT(16 * KIB);
     buf_printf(&text, "[deleted %s]", json_string_value(json_object_get(answer, "path")));
@@ -146,7 +146,7 @@ static int read_content(struct call *call, struct buf *ret)
 static void put_into(struct call *call, struct session *session)
 {
     const char *path = path_of(call);
-    _buf_ struct buf content = BUF_INIT(CONTENT_MAX);
+    _buf_ struct buf content = BUF_INIT(TOOL_FILE_CONTENT_MAX);
     if (read_content(call, &content) < 0)
         return;
     tool_give_body(call, &content);
@@ -165,14 +165,14 @@ static void get(struct call *call, const struct session *session)
                 json_pack("{s:s, s:s}", "session_id", session->id, "path", path_of(call)), NULL);
 }
 
-static void run(struct call *call)
+static void tool_file_run(struct call *call)
 {
-    bool is_list = is_action(call, "list");
+    bool is_list = tool_file_is_action(call, "list");
     if (!is_list && path_of(call)[0] == '\0') {
         tool_fail(call, "\"path\" is needed", "Name a file: data/points.csv.");
         return;
     }
-    if (is_action(call, "put")) {
+    if (tool_file_is_action(call, "put")) {
         tool_session(call, put_into);
         return;
     }
@@ -184,22 +184,22 @@ static void run(struct call *call)
         json_object_set_new(args, "recursive", json_true());
         json_object_set_new(args, "limit", json_integer(WARDEN_PAGE_MAX));
         tool_become(call, &op_session_file_list, args, tool_say_files);
-    } else if (is_action(call, "delete")) {
-        tool_become(call, &op_session_file_delete, args, on_deleted);
+    } else if (tool_file_is_action(call, "delete")) {
+        tool_become(call, &op_session_file_delete, args, tool_file_on_deleted);
     } else {
         json_decref(args);
         get(call, session);
     }
 }
 
-static bool only_reads(const struct call *call)
+static bool tool_file_only_reads(const struct call *call)
 {
-    return is_action(call, "get") || is_action(call, "list");
+    return tool_file_is_action(call, "get") || tool_file_is_action(call, "list");
 }
 
-static unsigned uses(const struct call *call)
+static unsigned tool_file_uses(const struct call *call)
 {
-    return is_action(call, "put") && tool_makes_session(call) ? OP_MAKES_SESSION : 0;
+    return tool_file_is_action(call, "put") && tool_makes_session(call) ? OP_MAKES_SESSION : 0;
 }
 
 const struct op op_tool_file = {
@@ -208,16 +208,16 @@ const struct op op_tool_file = {
     .path = "/v1/tools/file",
     .subject = OP_ON_TOOLS,
     .flags = OP_MUTATING | OP_MAKES_SESSION | OP_LARGE,
-    .params = params,
+    .params = tool_file_params,
     .doc = "Puts, gets, lists or deletes files of a session's workspace.",
     .tool = "file",
     .toolset = "core",
     .tool_doc = "Put, get, list or delete files of the session; get shows pictures.",
     .hints = OP_DESTROYS | OP_REPEATABLE,
     .prepare = tool_prepare,
-    .run = run,
-    .only_reads = only_reads,
-    .uses = uses,
+    .run = tool_file_run,
+    .only_reads = tool_file_only_reads,
+    .uses = tool_file_uses,
     .result = &shape_tool_result,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(RANGE),
     .example = "{\"session\": \"$session\", \"action\": \"get\", \"path\": \"data.txt\"}",

@@ -13,13 +13,13 @@ enum {
     SESSIONS_MAX = 50,
 };
 
-static const char *const whats[] = {"names", "files", "sessions", NULL};
+static const char *const tool_look_whats[] = {"names", "files", "sessions", NULL};
 
-static const struct op_param params[] = {
+static const struct op_param tool_look_params[] = {
     {.name = "what",
      .type = OP_CHOICE,
      .is_nullable = true,
-     .choices = whats,
+     .choices = tool_look_whats,
      .doc = "Default names."},
     {.name = "name",
      .type = OP_TEXT,
@@ -51,7 +51,7 @@ static const struct op_param params[] = {
 
 static bool is_what(const struct call *call, const char *what)
 {
-    return strcmp(call_text(call, "what", whats[0]), what) == 0;
+    return strcmp(call_text(call, "what", tool_look_whats[0]), what) == 0;
 }
 
 static bool is_sought(const struct call *call, const char *text, size_t len)
@@ -108,7 +108,7 @@ static void put_name(struct buf *out, const json_t *item)
     buf_append_char(out, '\n');
 }
 
-static void on_names(struct call *call, const json_t *answer)
+static void tool_look_on_names(struct call *call, const json_t *answer)
 {
     size_t i, n_left = 0;
     const json_t *item;
@@ -205,7 +205,7 @@ static void on_sessions(struct call *call, const json_t *answer)
 /* ---- output ------------------------------------------------------------------------------------
  */
 
-static void put_output(struct buf *out, const json_t *output)
+static void tool_look_put_output(struct buf *out, const json_t *output)
 {
     const char *type = text_of(output, "type");
     if (strcmp(type, "error") == 0) {
@@ -229,7 +229,7 @@ void tool_put_outputs(struct buf *out, const json_t *outputs)
     size_t i;
     const json_t *output;
     json_array_foreach(outputs, i, output)
-        put_output(out, output);
+        tool_look_put_output(out, output);
 }
 
 /* The lines that have the text, with their numbers. */
@@ -272,7 +272,7 @@ static void put_slice(struct call *call, const struct buf *whole, struct buf *ou
     buf_printf(out, "[%zu bytes more: offset=%zu]", whole->len - first - len, first + len);
 }
 
-static void on_cell(struct call *call, const json_t *answer)
+static void tool_look_on_cell(struct call *call, const json_t *answer)
 {
     _buf_ struct buf whole = BUF_INIT(CALL_REPLY_MAX), text = BUF_INIT(CALL_REPLY_MAX);
     tool_put_outputs(&whole, json_object_get(answer, "outputs"));
@@ -288,7 +288,7 @@ static void on_cell(struct call *call, const json_t *answer)
 /* ---- the tool ----------------------------------------------------------------------------------
  */
 
-static void look_at(struct call *call, const struct session *session)
+static void tool_look_look_at(struct call *call, const struct session *session)
 {
     json_t *args = json_pack("{s:s}", "session_id", session->id);
     const char *name = call_text(call, "name", NULL);
@@ -307,7 +307,7 @@ static void look_at(struct call *call, const struct session *session)
         char cell[32];
         snprintf(cell, sizeof(cell), "#%lld", (long long)number);
         json_object_set_new(args, "cell", json_string(cell));
-        tool_become(call, &op_cell_get, args, on_cell);
+        tool_become(call, &op_cell_get, args, tool_look_on_cell);
     } else if (is_what(call, "files")) {
         const char *search = call->tool->search;
         json_object_set_new(args, "recursive", json_true());
@@ -318,11 +318,11 @@ static void look_at(struct call *call, const struct session *session)
         }
         tool_become(call, &op_session_file_list, args, tool_say_files);
     } else {
-        tool_become(call, &op_session_names, args, on_names);
+        tool_become(call, &op_session_names, args, tool_look_on_names);
     }
 }
 
-static void run(struct call *call)
+static void tool_look_run(struct call *call)
 {
     const char *search = call_text(call, "search", NULL);
     call->tool->search = search != NULL ? arena_strdup(&call->arena, search) : NULL;
@@ -334,7 +334,7 @@ static void run(struct call *call)
     }
     const struct session *session = tool_found(call);
     if (session != NULL)
-        look_at(call, session);
+        tool_look_look_at(call, session);
 }
 
 const struct op op_tool_look = {
@@ -343,7 +343,7 @@ const struct op op_tool_look = {
     .path = "/v1/tools/look",
     .subject = OP_ON_TOOLS,
     .flags = OP_READ_ONLY,
-    .params = params,
+    .params = tool_look_params,
     .doc = "Shows what there is: names, one of them in detail, files, sessions, the output of an "
            "earlier cell or lines of it.",
     .tool = "look",
@@ -352,7 +352,7 @@ const struct op op_tool_look = {
         "See names, files, sessions, one name, or an earlier cell's output, without running "
         "code.",
     .prepare = tool_prepare,
-    .run = run,
+    .run = tool_look_run,
     .result = &shape_tool_result,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session\": \"$session\"}",

@@ -215,14 +215,14 @@ static void put_cell(struct buf *out, const json_t *cell, size_t max)
     prose_cut(buf_str(&shown), shown.len, max, NULL, out);
 }
 
-static void on_cell(struct call *call, const json_t *answer)
+static void tool_notebook_on_cell(struct call *call, const json_t *answer)
 {
     _buf_ struct buf text = BUF_INIT(CALL_REPLY_MAX);
     put_cell(&text, answer, tool_text_max(call));
     tool_reply_text(call, &text);
 }
 
-static void on_notebook(struct call *call, const json_t *answer)
+static void tool_notebook_on_notebook(struct call *call, const json_t *answer)
 {
     const json_t *cells = json_object_get(answer, "cells");
     const char *title = json_string_value(json_object_get(answer, "title"));
@@ -242,13 +242,13 @@ static void on_notebook(struct call *call, const json_t *answer)
 }
 
 static const struct op_param cell_params[] = {PARAM_CELL, TOOL_PARAM_NOTEBOOK, {0}};
-static const struct op_param notebook_params[] = {TOOL_PARAM_NOTEBOOK, {0}};
+static const struct op_param tool_notebook_notebook_params[] = {TOOL_PARAM_NOTEBOOK, {0}};
 
 static void show_cell_run(struct call *call)
 {
     const char *id = notebook_of(call);
     if (id != NULL)
-        tool_become(call, &op_cell_get, cell_args(call, id), on_cell);
+        tool_become(call, &op_cell_get, cell_args(call, id), tool_notebook_on_cell);
 }
 
 static void show_run(struct call *call)
@@ -259,7 +259,7 @@ static void show_run(struct call *call)
     json_t *args = args_of(id);
     json_object_set_new(args, "outputs", json_true());
     json_object_set_new(args, "limit", json_integer(SHOWN_CELLS_MAX));
-    tool_become(call, &op_notebook_get, args, on_notebook);
+    tool_become(call, &op_notebook_get, args, tool_notebook_on_notebook);
 }
 
 const struct op op_tool_show_cell = {
@@ -285,7 +285,7 @@ const struct op op_tool_show_notebook = {
     .path = "/v1/tools/show_notebook",
     .subject = OP_ON_TOOLS,
     .flags = OP_READ_ONLY,
-    .params = notebook_params,
+    .params = tool_notebook_notebook_params,
     .doc = "Shows all cells of a notebook.",
     .tool = "show_notebook",
     .toolset = "notebook",
@@ -299,7 +299,7 @@ const struct op op_tool_show_notebook = {
 /* ---- changing ----------------------------------------------------------------------------------
  */
 
-static void on_deleted(struct call *call, const json_t *answer)
+static void tool_notebook_on_deleted(struct call *call, const json_t *answer)
 {
     _buf_ struct buf text = BUF_INIT(KIB);
     buf_printf(&text, "[deleted, %lld cells left]",
@@ -311,7 +311,7 @@ static void delete_run(struct call *call)
 {
     const char *id = notebook_of(call);
     if (id != NULL)
-        tool_become(call, &op_cell_delete, cell_args(call, id), on_deleted);
+        tool_become(call, &op_cell_delete, cell_args(call, id), tool_notebook_on_deleted);
 }
 
 static void on_cleared(struct call *call, const json_t *answer)
@@ -355,7 +355,7 @@ const struct op op_tool_clear_notebook = {
     .path = "/v1/tools/clear_notebook",
     .subject = OP_ON_TOOLS,
     .flags = OP_MUTATING,
-    .params = notebook_params,
+    .params = tool_notebook_notebook_params,
     .doc = "Removes all cells of a notebook; variables stay.",
     .tool = "clear_notebook",
     .toolset = "notebook",
@@ -389,7 +389,7 @@ static void on_created(struct call *call, const json_t *answer)
 }
 
 /* What the title is as a session's name. */
-static const char *name_of(struct call *call, const char *title, struct err *e)
+static const char *tool_notebook_name_of(struct call *call, const char *title, struct err *e)
 {
     char stem[NAMING_NAME_MAX / 2];
     size_t len = 0;
@@ -406,7 +406,7 @@ static void create_run(struct call *call)
 {
     struct err e;
     const char *title = call_text(call, "name", "");
-    const char *name = name_of(call, title, &e);
+    const char *name = tool_notebook_name_of(call, title, &e);
     if (name == NULL) {
         call_fail(call, &e);
         return;
@@ -446,7 +446,7 @@ static const struct op_param export_params[] = {
     {0},
 };
 
-static void on_written(struct call *call, const json_t *answer)
+static void tool_notebook_on_written(struct call *call, const json_t *answer)
 {
     _buf_ struct buf text = BUF_INIT(16 * KIB);
     buf_printf(&text, "[wrote %s, %lld bytes]", json_string_value(json_object_get(answer, "path")),
@@ -455,14 +455,14 @@ static void on_written(struct call *call, const json_t *answer)
 }
 
 /* The document: it becomes a file of the session. */
-static void on_document(struct call *call, struct buf *bytes, uint64_t total)
+static void tool_notebook_on_document(struct call *call, struct buf *bytes, uint64_t total)
 {
     if (bytes->len < total) {
         tool_fail(call, "the notebook is too large for this", "Clear outputs of it first.");
         return;
     }
     tool_give_body(call, bytes);
-    tool_become(call, &op_session_file_put, json_incref(call->args), on_written);
+    tool_become(call, &op_session_file_put, json_incref(call->args), tool_notebook_on_written);
 }
 
 static void export_run(struct call *call)
@@ -473,7 +473,7 @@ static void export_run(struct call *call)
     size_t len = strlen(path), suffix = strlen(SUFFIX);
     bool has_suffix = len > suffix && strcmp(path + len - suffix, SUFFIX) == 0;
     path = arena_printf(&call->arena, "%s%s", path, has_suffix ? "" : SUFFIX);
-    call->tool->on_bytes = on_document;
+    call->tool->on_bytes = tool_notebook_on_document;
     call->tool->bytes_max = EXPORT_MAX;
     tool_become(call, &op_notebook_export, json_pack("{s:s, s:s}", "session_id", id, "path", path),
                 NULL);

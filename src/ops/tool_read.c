@@ -20,7 +20,7 @@ struct tool_reading {
     int status; /* 0, or -errno */
 };
 
-static void read_in_worker(uv_work_t *uv)
+static void tool_read_read_in_worker(uv_work_t *uv)
 {
     struct tool_reading *r = CONTAINER_OF(uv, struct tool_reading, uv);
     struct pollfd ready = {.fd = r->fd, .events = POLLIN};
@@ -43,7 +43,7 @@ static void read_in_worker(uv_work_t *uv)
     }
 }
 
-static void on_read(uv_work_t *uv, int status)
+static void tool_read_on_read(uv_work_t *uv, int status)
 {
     (void)status;
     struct tool_reading *r = CONTAINER_OF(uv, struct tool_reading, uv);
@@ -66,7 +66,7 @@ static void on_read(uv_work_t *uv, int status)
     call->tool->on_bytes(call, &bytes, total);
 }
 
-static void on_gone(struct call *call)
+static void tool_read_on_gone(struct call *call)
 {
     struct tool_reading *r = call->op_state;
     r->call = NULL;
@@ -84,6 +84,6 @@ void tool_read(struct call *call, const struct call_file *file)
         .bytes = BUF_INIT(SIZE_MAX / 4),
     };
     call->op_state = r;
-    call->on_gone = on_gone;
-    uv_queue_work(engine_loop(call->engine), &r->uv, read_in_worker, on_read);
+    call->on_gone = tool_read_on_gone;
+    uv_queue_work(engine_loop(call->engine), &r->uv, tool_read_read_in_worker, tool_read_on_read);
 }

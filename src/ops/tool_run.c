@@ -1,7 +1,7 @@
 #include "ops/exec_call.h"
 #include "ops/tool_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param tool_run_params[] = {
     {.name = "code", .type = OP_TEXT, .is_required = true, .max = EXEC_CODE_MAX, .doc = "Source."},
     {.name = "language",
      .type = OP_CHOICE,
@@ -42,12 +42,12 @@ static void run_in(struct call *call, struct session *session)
         exec_call_begun(call, exec);
 }
 
-static void run(struct call *call)
+static void tool_run_run(struct call *call)
 {
     tool_session(call, run_in);
 }
 
-static unsigned uses(const struct call *call)
+static unsigned tool_run_uses(const struct call *call)
 {
     return OP_RUNS_CODE | (tool_makes_session(call) ? OP_MAKES_SESSION : 0);
 }
@@ -58,7 +58,7 @@ const struct op op_tool_run = {
     .path = "/v1/tools/run",
     .subject = OP_ON_TOOLS,
     .flags = OP_MUTATING | OP_STREAMS | OP_MAKES_SESSION | OP_RUNS_CODE,
-    .params = params,
+    .params = tool_run_params,
     .doc = "Runs code in a live session whose variables and files stay; without a session in the "
            "caller's own, which is made if there is none.",
     .tool = "run",
@@ -67,8 +67,8 @@ const struct op op_tool_run = {
                 "stay. The last expression's value and figures are shown. Undo with back.",
     .hints = OP_DESTROYS,
     .prepare = tool_prepare,
-    .run = run,
-    .uses = uses,
+    .run = tool_run_run,
+    .uses = tool_run_uses,
     .result = &shape_tool_result,
     .events = exec_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),

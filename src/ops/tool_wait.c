@@ -1,7 +1,7 @@
 #include "ops/exec_call.h"
 #include "ops/tool_call.h"
 
-static const struct op_param params[] = {
+static const struct op_param tool_wait_params[] = {
     TOOL_PARAM_SESSION,
     {.name = "input",
      .type = OP_TEXT,
@@ -45,7 +45,7 @@ static int wait_begin(struct call *call, struct session *session, struct exec **
     return session_continue(session, number, &wait, ret, e);
 }
 
-static void run(struct call *call)
+static void tool_wait_run(struct call *call)
 {
     struct err e;
     struct exec *exec;
@@ -74,12 +74,12 @@ static void prepare(struct call *call)
     tool_prepare_fitting(call, has_something);
 }
 
-static bool only_reads(const struct call *call)
+static bool tool_wait_only_reads(const struct call *call)
 {
     return call_text(call, "input", NULL) == NULL && !call_bool(call, "interrupt", false);
 }
 
-static unsigned uses(const struct call *call)
+static unsigned tool_wait_uses(const struct call *call)
 {
     return call_text(call, "input", NULL) != NULL ? OP_RUNS_CODE : 0;
 }
@@ -90,16 +90,16 @@ const struct op op_tool_wait = {
     .path = "/v1/tools/wait",
     .subject = OP_ON_TOOLS,
     .flags = OP_MUTATING | OP_STREAMS | OP_RUNS_CODE,
-    .params = params,
+    .params = tool_wait_params,
     .doc = "Waits on for code that still runs, and answers with what is new; gives it a line, or "
            "interrupts it.",
     .tool = "wait",
     .toolset = "core",
     .tool_doc = "New output of code that still runs; answer its input() or interrupt it.",
     .prepare = prepare,
-    .run = run,
-    .only_reads = only_reads,
-    .uses = uses,
+    .run = tool_wait_run,
+    .only_reads = tool_wait_only_reads,
+    .uses = tool_wait_uses,
     .result = &shape_tool_result,
     .events = exec_events,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),

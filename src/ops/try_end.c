@@ -4,7 +4,7 @@
 #include "session/trial.h"
 #include "wire/json.h"
 
-static const struct op_param params[] = {
+static const struct op_param try_end_params[] = {
     OP_PARAM_SESSION,
     {.name = "try_id",
      .type = OP_INT,
@@ -47,18 +47,18 @@ static void on_discarded(void *context, const struct restore_report *report)
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     begin_answer(call, &json, "discarded");
-    put_restored(&json, report);
+    restore_call_put(&json, report);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }
 
-static void on_failed(void *context, const struct err *e)
+static void try_end_on_failed(void *context, const struct err *e)
 {
     call_fail(context, e);
 }
 
-static const struct restore_listener listener = {.on_restored = on_discarded,
-                                                 .on_failed = on_failed};
+static const struct restore_listener try_end_listener = {.on_restored = on_discarded,
+                                                         .on_failed = try_end_on_failed};
 
 static void discard(struct call *call)
 {
@@ -67,7 +67,7 @@ static void discard(struct call *call)
         return;
     struct err e;
     uint64_t id = (uint64_t)call_int(call, "try_id", 0);
-    if (session_discard(session, id, &listener, call, &e) < 0)
+    if (session_discard(session, id, &try_end_listener, call, &e) < 0)
         call_fail(call, &e);
     else
         restore_call_begun(call, session);
@@ -88,7 +88,7 @@ const struct op op_try_commit = {
     .path = "/v1/sessions/{session_id}/tries/{try_id}/commit",
     .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = try_end_params,
     .doc = "Keeps what a try did.",
     .run = commit,
     .result = &shape_try_end,
@@ -102,7 +102,7 @@ const struct op op_try_discard = {
     .path = "/v1/sessions/{session_id}/tries/{try_id}/discard",
     .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING,
-    .params = params,
+    .params = try_end_params,
     .doc = "Takes back what a try did, with its variables, files and processes.",
     .run = discard,
     .result = &shape_try_end,

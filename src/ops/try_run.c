@@ -1,12 +1,12 @@
 #include "ops/exec_call.h"
 #include "session/trial.h"
 
-static const struct op_param params[] = {
+static const struct op_param try_run_params[] = {
     OP_PARAM_SESSION,  EXEC_PARAM_CODE, EXEC_PARAM_TIMEOUT, EXEC_PARAM_BUDGET,
     EXEC_PARAM_IMAGES, EXEC_PARAM_HTML, EXEC_PARAM_FORMAT,  {0},
 };
 
-static void run(struct call *call)
+static void try_run_run(struct call *call)
 {
     struct session *session = call_session(call);
     if (session == NULL)
@@ -35,9 +35,9 @@ const struct op op_try_run = {
     .path = "/v1/sessions/{session_id}/try",
     .subject = OP_ON_HISTORY,
     .flags = OP_MUTATING | OP_RUNS_CODE,
-    .params = params,
+    .params = try_run_params,
     .doc = "Runs a cell and answers with what it changed; then it is kept or taken back.",
-    .run = run,
+    .run = try_run_run,
     .result = &shape_answer,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE),
     .example = "{\"session_id\": \"$session\", \"code\": \"x = 99\"}",

@@ -17,7 +17,7 @@ static const struct text_member definition[] = {
 static const struct text_member loss[] = {
     {"name", NAME_MAX_BYTES}, {"type", NAME_MAX_BYTES}, {"advice", ADVICE_MAX}, {NULL, 0}};
 
-static bool is_text(const json_t *value, size_t max)
+static bool declarations_is_text(const json_t *value, size_t max)
 {
     return json_is_string(value) && json_string_length(value) <= max;
 }
@@ -27,7 +27,7 @@ static bool is_object_of(json_t *object, const struct text_member *members)
 {
     size_t n = 0;
     for (; members[n].name != NULL; n++)
-        if (!is_text(json_object_get(object, members[n].name), members[n].max))
+        if (!declarations_is_text(json_object_get(object, members[n].name), members[n].max))
             return false;
     const char *name;
     json_t *value;
@@ -43,14 +43,15 @@ static bool is_object_of(json_t *object, const struct text_member *members)
 }
 
 /* `members` NULL: of texts. */
-static bool is_list(const json_t *list, const struct text_member *members)
+static bool declarations_is_list(const json_t *list, const struct text_member *members)
 {
     size_t i;
     json_t *item;
     if (!json_is_array(list) || json_array_size(list) > DECLARATIONS_MAX)
         return false;
     json_array_foreach(list, i, item) {
-        if (members == NULL ? !is_text(item, IMPORT_MAX) : !is_object_of(item, members))
+        if (members == NULL ? !declarations_is_text(item, IMPORT_MAX)
+                            : !is_object_of(item, members))
             return false;
     }
     return true;
@@ -63,7 +64,7 @@ int declarations_check(json_t *told, struct err *e)
         const struct text_member *members;
     } lists[] = {{"imports", NULL}, {"definitions", definition}, {"lost", loss}};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        if (!is_list(json_object_get(told, lists[i].name), lists[i].members))
+        if (!declarations_is_list(json_object_get(told, lists[i].name), lists[i].members))
             return err_set(e, ERR_INVALID, "declarations whose \"%s\" is missing or wrong",
                            lists[i].name);
     const json_t *more = json_object_get(told, "more");

@@ -15,8 +15,8 @@ enum {
     LONG_FRAME = 256 * 1024,
     /* Descriptors that the kernel does not take now: how often to try, and for how long. Shorter
      * than the time after which a cell that does not react is killed. */
-    AGAIN_MS = 10,
-    REFUSED_MS = 1000,
+    HEAD_CHANNEL_AGAIN_MS = 10,
+    HEAD_CHANNEL_REFUSED_MS = 1000,
 };
 
 /* A long frame on its way through a worker thread. It outlives the head if that goes first. */
@@ -190,11 +190,11 @@ void head_prefer_next(struct head *head)
 }
 
 /* Nothing of the order was sent, so the driver knows nothing of it and the session goes on. */
-static void on_again(void *context)
+static void head_channel_on_again(void *context)
 {
     struct head *head = context;
     head_hold(head);
-    bool is_late = clock_mono_ms() - head->refused_ms >= REFUSED_MS;
+    bool is_late = clock_mono_ms() - head->refused_ms >= HEAD_CHANNEL_REFUSED_MS;
     uint64_t fork = head->dropped_fork;
     head->dropped_fork = 0;
     if (fork != 0)
@@ -217,9 +217,9 @@ static void try_again(struct head *head)
     if (head->refused_ms == 0)
         head->refused_ms = clock_mono_ms();
     if (head->again == NULL)
-        head->again = loop_timer_new(head->loop, on_again, head);
+        head->again = loop_timer_new(head->loop, head_channel_on_again, head);
     if (head->dropped_fork == 0)
-        loop_timer_set(head->again, AGAIN_MS);
+        loop_timer_set(head->again, HEAD_CHANNEL_AGAIN_MS);
 }
 
 /* Sends what it can now; the rest goes when the socket has room, or the kernel takes descriptors
@@ -267,7 +267,7 @@ static ssize_t fill(struct head *head)
 }
 
 /* The copy's first byte is for the warden, who learns from it who the copy is. */
-static void on_first_byte(struct head *head)
+static void head_channel_on_first_byte(struct head *head)
 {
     struct err e;
     ssize_t n = channel_peek(head->sock);
@@ -286,7 +286,7 @@ static void on_socket(void *context, int events)
     struct head *head = context;
     head_hold(head);
     if (head->state == HEAD_WAKING) {
-        on_first_byte(head);
+        head_channel_on_first_byte(head);
         head_let_go(head);
         return;
     }

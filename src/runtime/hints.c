@@ -3,7 +3,12 @@
 
 #include "wire/json.h"
 
-enum { TEXT_MAX = 80 * 1024, MATCH_MAX = 4 * 1024, PLACE_MAX = 1 << 20, SHAPE_MAX = 16 };
+enum {
+    HINTS_TEXT_MAX = 80 * 1024,
+    MATCH_MAX = 4 * 1024,
+    PLACE_MAX = 1 << 20,
+    HINTS_SHAPE_MAX = 16
+};
 
 enum hint_type { HINT_TEXT, HINT_NUMBER, HINT_FLAG, HINT_NUMBERS, HINT_MATCHES };
 
@@ -29,14 +34,14 @@ static const struct hint meaning_members[] = {
     {"type", HINT_TEXT, MATCH_MAX},
     {"text", HINT_TEXT, MATCH_MAX},
     {"signature", HINT_TEXT, 4 * MATCH_MAX},
-    {"doc", HINT_TEXT, TEXT_MAX},
+    {"doc", HINT_TEXT, HINTS_TEXT_MAX},
     {"file", HINT_TEXT, MATCH_MAX},
-    {"source", HINT_TEXT, TEXT_MAX},
-    {"preview", HINT_TEXT, TEXT_MAX},
+    {"source", HINT_TEXT, HINTS_TEXT_MAX},
+    {"preview", HINT_TEXT, HINTS_TEXT_MAX},
     {"line", HINT_NUMBER, INT32_MAX},
     {"len", HINT_NUMBER, SIZE_MAX},
     {"bytes", HINT_NUMBER, SIZE_MAX},
-    {"shape", HINT_NUMBERS, SHAPE_MAX},
+    {"shape", HINT_NUMBERS, HINTS_SHAPE_MAX},
     {"partial", HINT_FLAG, 0},
     {0},
 };

@@ -3,11 +3,11 @@
 
 #include "base/base.h"
 
-enum { TEXT_MAX = 400, SHAPE_MAX = 16 }; /* bytes; dimensions */
+enum { NAMES_TEXT_MAX = 400, NAMES_SHAPE_MAX = 16 }; /* bytes; dimensions */
 
-static bool is_text(const json_t *value)
+static bool names_is_text(const json_t *value)
 {
-    return json_is_string(value) && json_string_length(value) <= TEXT_MAX;
+    return json_is_string(value) && json_string_length(value) <= NAMES_TEXT_MAX;
 }
 
 static bool is_count(const json_t *value)
@@ -20,7 +20,7 @@ static bool is_flag(const json_t *value)
     return json_is_boolean(value);
 }
 
-static bool is_list(const json_t *value, size_t max, bool (*is_item)(const json_t *))
+static bool names_is_list(const json_t *value, size_t max, bool (*is_item)(const json_t *))
 {
     if (!json_is_array(value) || json_array_size(value) > max)
         return false;
@@ -32,19 +32,19 @@ static bool is_list(const json_t *value, size_t max, bool (*is_item)(const json_
 
 static bool is_shape(const json_t *value)
 {
-    return is_list(value, SHAPE_MAX, is_count);
+    return names_is_list(value, NAMES_SHAPE_MAX, is_count);
 }
 
 static bool is_changed_list(const json_t *value)
 {
-    return is_list(value, NAMES_CHANGED_MAX, is_text);
+    return names_is_list(value, NAMES_CHANGED_MAX, names_is_text);
 }
 
 static bool is_item(const json_t *value);
 
 static bool is_item_list(const json_t *value)
 {
-    return is_list(value, NAMES_MAX, is_item);
+    return names_is_list(value, NAMES_MAX, is_item);
 }
 
 struct member {
@@ -54,8 +54,8 @@ struct member {
 };
 
 static const struct member item_members[] = {
-    {"name", true, is_text},  {"type", true, is_text},    {"shape", false, is_shape},
-    {"len", false, is_count}, {"bytes", false, is_count}, {"text", false, is_text},
+    {"name", true, names_is_text}, {"type", true, names_is_text}, {"shape", false, is_shape},
+    {"len", false, is_count},      {"bytes", false, is_count},    {"text", false, names_is_text},
     {NULL, false, NULL},
 };
 

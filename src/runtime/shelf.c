@@ -6,8 +6,8 @@
 #include <signal.h>
 
 enum {
-    FIRST_PAUSE_MS = 100,
-    FAILURES_MAX = 8, /* then nothing more is tried until somebody asks for a session */
+    SHELF_FIRST_PAUSE_MS = 100,
+    SHELF_FAILURES_MAX = 8, /* then nothing more is tried until somebody asks for a session */
     ENTER_MS = 30 * 1000,
 };
 
@@ -23,7 +23,7 @@ void shelf_refill_soon(struct shelf *shelf, uint64_t in_ms)
     const struct pool *pool = shelf->pool;
     bool is_full = shelf->n_ready >= shelf_size(shelf);
     if (pool->is_stopping || is_full || shelf->filling != NULL ||
-        shelf->zygote.state != ZYGOTE_READY || shelf->failures >= FAILURES_MAX ||
+        shelf->zygote.state != ZYGOTE_READY || shelf->failures >= SHELF_FAILURES_MAX ||
         loop_timer_is_set(shelf->timer))
         return;
     loop_timer_set(shelf->timer, in_ms);
@@ -46,7 +46,7 @@ static void filling_failed(struct shelf *shelf, const char *why)
     loop_timer_clear(shelf->timer);
     shelf->failures++;
     pool->config.on_notice(pool->config.context, "pool_refill_failed", why);
-    shelf_refill_soon(shelf, (uint64_t)FIRST_PAUSE_MS << (shelf->failures - 1));
+    shelf_refill_soon(shelf, (uint64_t)SHELF_FIRST_PAUSE_MS << (shelf->failures - 1));
 }
 
 static void on_shelf_timer(void *context)
@@ -97,7 +97,7 @@ static void on_lost_head(struct head *head, const struct head_end_facts *facts)
     }
     shelf->n_ready--;
     pool_release(shelf->pool, head);
-    shelf_refill_soon(shelf, FIRST_PAUSE_MS);
+    shelf_refill_soon(shelf, SHELF_FIRST_PAUSE_MS);
 }
 
 /* A head on the shelf runs no cell: it has nothing else to say. */

@@ -16,8 +16,8 @@
 
 enum {
     ORDER_MAX = 1024,
-    AGAIN_MS = 10,          /* until descriptors are tried again that the kernel did not take */
-    REFUSED_MS = 20 * 1000, /* for that long: what is woken is all that a session has */
+    SNAPSHOT_AGAIN_MS = 10, /* until descriptors are tried again that the kernel did not take */
+    SNAPSHOT_REFUSED_MS = 20 * 1000, /* for that long: what is woken is all that a session has */
 };
 
 /* One that waits because more descriptors are under way in sockets of this user than the kernel
@@ -65,7 +65,7 @@ static void gone(struct snapshot *snapshot, const char *why)
 
 /* Its first byte is there, and with it the kernel's word about who wrote it. The warden reads it.
  */
-static void on_first_byte(void *context, int events)
+static void snapshot_on_first_byte(void *context, int events)
 {
     struct snapshot *snapshot = context;
     struct err e;
@@ -107,7 +107,7 @@ struct snapshot *snapshot_take(struct head *head, uint64_t number, uint64_t id,
                                   .loop = head->loop};
     list_init(&snapshot->orders);
     list_append(&head->room->snapshots, &snapshot->room_node);
-    snapshot->poll = loop_poll_new(head->loop, snapshot->sock, on_first_byte, snapshot);
+    snapshot->poll = loop_poll_new(head->loop, snapshot->sock, snapshot_on_first_byte, snapshot);
     if (snapshot->poll != NULL) {
         loop_poll_want(snapshot->poll, LOOP_READ);
         return snapshot;
@@ -165,7 +165,7 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
 /* ---- orders ------------------------------------------------------------------------------------
  */
 
-static void on_again(void *context)
+static void snapshot_on_again(void *context)
 {
     struct snapshot *snapshot = context;
     LIST_EACH(&snapshot->orders, at) {
@@ -173,7 +173,7 @@ static void on_again(void *context)
         ssize_t n =
             fd_send(snapshot->sock, order->frame.data, order->frame.len, order->fds, order->n_fds);
         if (n == -ETOOMANYREFS && clock_mono_ms() < order->until_ms) {
-            loop_timer_set(snapshot->again, AGAIN_MS);
+            loop_timer_set(snapshot->again, SNAPSHOT_AGAIN_MS);
             return;
         }
         forget_order(order);
@@ -194,7 +194,7 @@ static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark,
     if (n == -ETOOMANYREFS) {
         struct order *order = mem_alloc(sizeof(*order));
         *order = (struct order){
-            .until_ms = clock_mono_ms() + REFUSED_MS, .frame = *frame, .n_fds = n_fds};
+            .until_ms = clock_mono_ms() + SNAPSHOT_REFUSED_MS, .frame = *frame, .n_fds = n_fds};
         *frame = BUF_INIT(ORDER_MAX);
         list_append(&snapshot->orders, &order->link);
         for (size_t i = 0; i < n_fds; i++) {
@@ -206,8 +206,8 @@ static int send_order(struct snapshot *snapshot, struct buf *frame, size_t mark,
             return -1;
         }
         if (snapshot->again == NULL)
-            snapshot->again = loop_timer_new(snapshot->loop, on_again, snapshot);
-        loop_timer_set(snapshot->again, AGAIN_MS);
+            snapshot->again = loop_timer_new(snapshot->loop, snapshot_on_again, snapshot);
+        loop_timer_set(snapshot->again, SNAPSHOT_AGAIN_MS);
         return 0;
     }
     if (n != (ssize_t)frame->len)

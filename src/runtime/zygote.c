@@ -14,9 +14,9 @@ enum {
     START_MS = 120 * 1000, /* unless the profile says otherwise */
     TELL_MS = 5 * 1000,    /* to say by itself what took so long */
     CROWDED_FACTOR = 8,    /* time in line for a processor does not count (zygote.py) */
-    FIRST_PAUSE_MS = 100,
+    ZYGOTE_FIRST_PAUSE_MS = 100,
     LAST_PAUSE_MS = 30 * 1000,
-    FAILURES_MAX = 6, /* then it waits until it is wanted again */
+    ZYGOTE_FAILURES_MAX = 6, /* then it waits until it is wanted again */
     /* One that lived this long did not end because of its profile. */
     STABLE_MS = 10 * 1000,
 };
@@ -110,13 +110,13 @@ static void zygote_end(struct runtime_zygote *z)
     bool was_stable =
         z->state == ZYGOTE_READY && clock_mono_ms() - z->ready_at_ms >= (uint64_t)STABLE_MS;
     z->failures = was_stable ? 1 : z->failures + 1;
-    if (z->failures >= FAILURES_MAX) {
+    if (z->failures >= ZYGOTE_FAILURES_MAX) {
         zygote_move(z, ZYGOTE_ASLEEP);
-        z->failures = FAILURES_MAX - 1; /* the next failure sends it back to sleep */
+        z->failures = ZYGOTE_FAILURES_MAX - 1; /* the next failure sends it back to sleep */
         loop_timer_clear(z->timer);
     } else {
         zygote_move(z, ZYGOTE_PAUSED);
-        uint64_t pause_ms = (uint64_t)FIRST_PAUSE_MS << (2 * (z->failures - 1));
+        uint64_t pause_ms = (uint64_t)ZYGOTE_FIRST_PAUSE_MS << (2 * (z->failures - 1));
         loop_timer_set(z->timer, MIN(pause_ms, (uint64_t)LAST_PAUSE_MS));
     }
     z->listener->on_ended(z);

@@ -72,7 +72,7 @@ struct conn {
     struct buf pending; /* input that arrived while a call was open */
     struct target target;
     size_t known_len; /* of the raw target: what follows belongs to a server in a session */
-    struct guard_caller caller; /* of this request; in the call's arena */
+    struct guard_caller caller;           /* of this request; in the call's arena */
     const struct route *route;            /* NULL: an endpoint has it */
     const struct conn_endpoint *endpoint; /* NULL: an operation has it */
     bool is_keep_alive;

@@ -170,8 +170,7 @@ static void line_start(struct conn *c)
     l->link.ops = &line_link_ops;
     l->link.takes_events = true;
     l->text = BUF_INIT(RPC_MESSAGE_MAX + 1);
-    l->peer = mcp_open(c->server->config.mcp, &l->link, c->caller.agent,
-                       mcp_http_tools(c), &fault);
+    l->peer = mcp_open(c->server->config.mcp, &l->link, c->caller.agent, mcp_http_tools(c), &fault);
     if (l->peer == NULL) {
         free(l);
         line_refuse(c, fault.code == RPC_BUSY ? 503 : 400, fault.message);

@@ -10,8 +10,8 @@
 #include "wire/json.h"
 
 enum {
-    PATIENCE_MS = 1000, /* of a cell that waits for the record */
-    PAUSE_MS = 1000,    /* between two looks; twice as long after each that finds nothing new */
+    BACKGROUND_PATIENCE_MS = 1000, /* of a cell that waits for the record */
+    PAUSE_MS = 1000, /* between two looks; twice as long after each that finds nothing new */
     PAUSE_MAX_MS = 30 * 1000,
     /* Entries of manifests that are written for what is spared: each change writes all of them. */
     SPARE_WORK_MAX = 200 * 1000,
@@ -166,7 +166,7 @@ bool background_blocks(struct session *session)
         background->patience =
             loop_timer_new(session->engine->loop, background_on_impatience, session);
     if (!loop_timer_is_set(background->patience))
-        loop_timer_set(background->patience, PATIENCE_MS);
+        loop_timer_set(background->patience, BACKGROUND_PATIENCE_MS);
     return true;
 }
 

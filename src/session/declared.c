@@ -10,7 +10,7 @@
 #include "wire/json.h"
 
 /* A thread of the user's may keep an idle interpreter from answering. */
-enum { PATIENCE_MS = 5000, LOST_MAX = 100 };
+enum { DECLARED_PATIENCE_MS = 5000, DECLARED_LOST_MAX = 100 };
 
 struct declared_wait {
     struct list node; /* in the session's list */
@@ -121,7 +121,7 @@ static struct declared_wait *declared_begin_wait(struct session *session,
     wait->listener = listener;
     wait->context = context;
     wait->timer = loop_timer_new(session->engine->loop, declared_on_impatience, wait);
-    loop_timer_set(wait->timer, PATIENCE_MS);
+    loop_timer_set(wait->timer, DECLARED_PATIENCE_MS);
     list_append(&session->declared.waits, &wait->node);
     return wait;
 }
@@ -143,7 +143,7 @@ static json_t *declared_read_told(const struct store_state *state)
 static json_t *declared_read_lost(const struct store_state *state)
 {
     _buf_ struct buf text = BUF_INIT(MIB);
-    store_state_put_lost(state, LOST_MAX, &text);
+    store_state_put_lost(state, DECLARED_LOST_MAX, &text);
     json_t *lost = json_loadb(text.data, text.len, 0, NULL);
     return lost != NULL ? lost : json_array();
 }

@@ -21,7 +21,7 @@
 
 #include <assert.h>
 
-enum { LOOK_MS = 20 }; /* between two looks whether anybody is left */
+enum { END_LOOK_MS = 20 }; /* between two looks whether anybody is left */
 
 struct dismissal {
     struct session *session;
@@ -197,7 +197,7 @@ static void end_look_again(struct dismissal *dismissal)
     if (now_ms >= dismissal->until_ms)
         session_delete(dismissal->session);
     else
-        loop_timer_set(dismissal->timer, MIN((uint64_t)LOOK_MS, dismissal->until_ms - now_ms));
+        loop_timer_set(dismissal->timer, MIN((uint64_t)END_LOOK_MS, dismissal->until_ms - now_ms));
 }
 
 static void end_on_looked(void *context, const struct warden_event *event)

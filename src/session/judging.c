@@ -5,7 +5,7 @@
 #include "session/engine_state.h"
 
 /* A thread of the user's may keep an idle interpreter from answering. */
-enum { PATIENCE_MS = 2000, CODE_MAX = 64 * 1024 };
+enum { JUDGING_PATIENCE_MS = 2000, CODE_MAX = 64 * 1024 };
 
 struct judging {
     struct session *session;
@@ -73,7 +73,7 @@ int session_judge(struct session *session, const struct head_question *question,
     struct judging *judging = mem_alloc(sizeof(*judging));
     *judging = (struct judging){.session = session, .fn = fn, .context = context};
     judging->timer = loop_timer_new(session->engine->loop, judging_on_impatience, judging);
-    loop_timer_set(judging->timer, PATIENCE_MS);
+    loop_timer_set(judging->timer, JUDGING_PATIENCE_MS);
     session->judging = *ret = judging;
     return 0;
 }

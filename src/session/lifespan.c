@@ -9,7 +9,7 @@
 #include "session/suspend.h"
 
 enum {
-    SAVE_MS = 30 * 1000,
+    LIFESPAN_SAVE_MS = 30 * 1000,
     DEAD_MS = 3600 * 1000, /* for which the files of a dead one can be read */
 };
 
@@ -118,7 +118,8 @@ static void lifespan_on_due(void *context)
             session_end(session, DEATH_BY_IDLENESS);
         else if (idle_ms <= now_ms)
             next_ms =
-                MIN(next_ms, now_ms + SAVE_MS); /* if it cannot be saved, that is tried again */
+                MIN(next_ms,
+                    now_ms + LIFESPAN_SAVE_MS); /* if it cannot be saved, that is tried again */
         else
             next_ms = MIN(next_ms, MIN(idle_ms, age_ms));
     }

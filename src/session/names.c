@@ -8,7 +8,7 @@
 #include "session/exec.h"
 
 /* A thread of the user's may keep an idle interpreter from answering. */
-enum { PATIENCE_MS = 2000 };
+enum { NAMES_PATIENCE_MS = 2000 };
 
 struct names_wait {
     struct list node; /* in the session's list */
@@ -232,7 +232,7 @@ int session_names(struct session *session, const struct names_listener *listener
     wait->listener = listener;
     wait->context = context;
     wait->timer = loop_timer_new(session->engine->loop, names_on_impatience, wait);
-    loop_timer_set(wait->timer, PATIENCE_MS);
+    loop_timer_set(wait->timer, NAMES_PATIENCE_MS);
     list_append(&session->names.waits, &wait->node);
     *ret_wait = wait;
     return 0;

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-enum { SAVE_MS = 60 * 1000, LOOK_MS = 1000, MESSAGE_MAX = 300 };
+enum { ONESHOT_STATE_SAVE_MS = 60 * 1000, ONESHOT_STATE_LOOK_MS = 1000, MESSAGE_MAX = 300 };
 
 #define SERIALIZATION_FAILED "State serialization failed"
 
@@ -204,7 +204,8 @@ static void oneshot_on_first_byte(void *context, int events)
                                            : "the interpreter could not write it");
         return;
     }
-    struct store_limits limits = {.max_bytes = o->request.state_max_bytes, .deadline_ms = SAVE_MS};
+    struct store_limits limits = {.max_bytes = o->request.state_max_bytes,
+                                  .deadline_ms = ONESHOT_STATE_SAVE_MS};
     o->call = store_ingest(o->engine->store, take_fd(&o->sock), &limits, oneshot_on_ingested, o);
 }
 
@@ -219,7 +220,7 @@ static void oneshot_on_slow_save(void *context)
     o->is_watched = true;
     if (o->session->head != NULL)
         head_watch(o->session->head, true);
-    loop_timer_set(o->step, SAVE_MS - LOOK_MS);
+    loop_timer_set(o->step, ONESHOT_STATE_SAVE_MS - ONESHOT_STATE_LOOK_MS);
 }
 
 void oneshot_save(struct oneshot *o)
@@ -240,7 +241,7 @@ void oneshot_save(struct oneshot *o)
         return;
     }
     o->step = loop_timer_new(o->engine->loop, oneshot_on_slow_save, o);
-    loop_timer_set(o->step, LOOK_MS);
+    loop_timer_set(o->step, ONESHOT_STATE_LOOK_MS);
     o->poll = loop_poll_new(o->engine->loop, o->sock, oneshot_on_first_byte, o);
     if (o->poll != NULL)
         loop_poll_want(o->poll, LOOP_READ);

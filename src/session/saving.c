@@ -22,7 +22,7 @@ enum {
     DEADLINE_MS = 120 * 1000, /* of one save */
     PAUSE_FACTOR = 4,         /* a save that took long is not repeated before that much more */
     STATES_KEPT = 1,          /* beside those that the history names */
-    LOST_MAX = 100,           /* in one answer */
+    SAVING_LOST_MAX = 100,    /* in one answer */
     KEPT_MAX = 256,
 };
 
@@ -296,7 +296,7 @@ static json_t *saving_read_lost(const struct store_state *state)
     _buf_ struct buf text = BUF_INIT(MIB);
     if (state->n_lost == 0)
         return NULL;
-    store_state_put_lost(state, LOST_MAX, &text);
+    store_state_put_lost(state, SAVING_LOST_MAX, &text);
     return json_loadb(buf_str(&text), text.len, 0, NULL);
 }
 

@@ -8,7 +8,7 @@
 #include "session/session.h"
 #include "session/tickets.h"
 
-enum { FRESH_MS = 1000, PATIENCE_MS = 200 };
+enum { FRESH_MS = 1000, USAGE_PATIENCE_MS = 200 };
 
 struct usage_look {
     struct usage_asking *asking;
@@ -98,6 +98,6 @@ void usage_ask(struct engine *engine, struct session *const *sessions, size_t n,
         return;
     }
     asking->timer = loop_timer_new(engine->loop, usage_on_impatience, asking);
-    loop_timer_set(asking->timer, PATIENCE_MS);
+    loop_timer_set(asking->timer, USAGE_PATIENCE_MS);
     *ret = asking;
 }

@@ -322,7 +322,7 @@ static void cells_deliver_put(struct store_call *call, const struct err *e)
             store->on_shown(store->shown_context, call->scope, shown);
 }
 
-static const struct call_type put_type = {
+static const struct call_type cells_put_type = {
     .apply = cells_apply_put, .deliver = cells_deliver_put, .is_write = true, .is_told = true};
 
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
@@ -332,7 +332,7 @@ int store_put_cell(struct store *store, const char *notebook, const struct store
         return -1;
     if (cell->id == NULL)
         return err_set(e, ERR_INVALID, "the cell has no id to be saved under");
-    struct cell_put_call *put = call_new(store, &put_type, sizeof(*put), notebook);
+    struct cell_put_call *put = call_new(store, &cells_put_type, sizeof(*put), notebook);
     struct store_call *call = &put->call;
     call->record = BUF_INIT(RECORD_BYTES_MAX);
     record_pack_cell(&call->record, notebook, cell);

@@ -4,7 +4,7 @@
 #define HEAD                                                                                       \
     "c.id, c.place, c.kind, c.state, c.exec_id, c.count, c.revision, c.created_ms, "               \
     "c.executed_ms, c.duration_us, c.undone"
-enum { SOURCE_COLUMN = 11, METADATA_COLUMN, OUTPUTS_COLUMN };
+enum { SOURCE_COLUMN = 11, CELLS_READ_METADATA_COLUMN, OUTPUTS_COLUMN };
 
 static const char *copy_text(struct arena *memory, sqlite3_stmt *s, int column, size_t *ret_len)
 {
@@ -34,7 +34,7 @@ static void read_head(struct arena *memory, sqlite3_stmt *s, struct store_cell *
 static void read_texts(struct arena *memory, sqlite3_stmt *s, struct store_cell *cell)
 {
     cell->source = copy_text(memory, s, SOURCE_COLUMN, &cell->source_len);
-    cell->metadata = copy_text(memory, s, METADATA_COLUMN, &cell->metadata_len);
+    cell->metadata = copy_text(memory, s, CELLS_READ_METADATA_COLUMN, &cell->metadata_len);
     cell->outputs = copy_text(memory, s, OUTPUTS_COLUMN, &cell->outputs_len);
 }
 
@@ -93,13 +93,13 @@ static void cells_read_deliver_get(struct store_call *call, const struct err *e)
     ((store_cell_fn)call->fn)(call->context, e == NULL ? &get->cell : NULL, e);
 }
 
-static const struct call_type get_type = {
+static const struct call_type cells_read_get_type = {
     .apply = cells_read_apply_get, .deliver = cells_read_deliver_get, .is_read = true};
 
 struct store_call *store_get_cell(struct store *store, const char *notebook, const char *name,
                                   store_cell_fn fn, void *context)
 {
-    struct cell_get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
+    struct cell_get_call *get = call_new(store, &cells_read_get_type, sizeof(*get), notebook);
     get->name = arena_strdup(&get->call.memory, name);
     return call_ask(&get->call, (void *)fn, context);
 }
@@ -198,10 +198,10 @@ static const struct call_type page_type = {.apply = apply_page,
                                            .deliver = cells_read_deliver_list,
                                            .release = release_list,
                                            .is_read = true};
-static const struct call_type list_type = {.apply = cells_read_apply_list,
-                                           .deliver = cells_read_deliver_list,
-                                           .release = release_list,
-                                           .is_read = true};
+static const struct call_type cells_read_list_type = {.apply = cells_read_apply_list,
+                                                      .deliver = cells_read_deliver_list,
+                                                      .release = release_list,
+                                                      .is_read = true};
 
 static struct store_call *cells_read_ask(struct store *store, const struct call_type *type,
                                          const char *notebook, const struct cell_list_call *what,
@@ -227,5 +227,5 @@ struct store_call *store_list_cells(struct store *store, const char *session, ui
                                     uint32_t limit, store_cells_fn fn, void *context)
 {
     const struct cell_list_call what = {.offset = offset, .limit = limit};
-    return cells_read_ask(store, &list_type, session, &what, fn, context);
+    return cells_read_ask(store, &cells_read_list_type, session, &what, fn, context);
 }

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 
-enum { LOOK_MS = 100, DAMAGED_MAX = 100, RECORD_LENGTHS = 3 * 4 };
+enum { EXPORT_LOOK_MS = 100, DAMAGED_MAX = 100, RECORD_LENGTHS = 3 * 4 };
 #define SEND_CHUNK (256 * KIB)
 #define DAMAGED_BYTES (256 * KIB)
 
@@ -52,7 +52,8 @@ static int send_all(struct outgoing *ex, const char *data, size_t len, struct er
             return err_set(e, ERR_TIMEOUT,
                            "the interpreter did not take its saved state within %u ms",
                            ex->limit_ms);
-        if (poll(&p, 1, (int)MIN(ex->deadline_ms - now, (uint64_t)LOOK_MS)) < 0 && errno != EINTR)
+        if (poll(&p, 1, (int)MIN(ex->deadline_ms - now, (uint64_t)EXPORT_LOOK_MS)) < 0 &&
+            errno != EINTR)
             return err_errno(e, ERR_UNAVAILABLE, errno, "waiting for the interpreter");
     }
     return 0;

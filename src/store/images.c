@@ -213,13 +213,13 @@ static void images_release_put(struct store_call *call)
         picture->release(picture->owner);
 }
 
-static const struct call_type put_type = {
+static const struct call_type images_put_type = {
     .apply = images_apply_put, .deliver = images_deliver_put, .release = images_release_put};
 
 struct store_call *store_put_image(struct store *store, const struct store_picture *picture,
                                    store_put_image_fn fn, void *context)
 {
-    struct image_put_call *put = call_new(store, &put_type, sizeof(*put), NULL);
+    struct image_put_call *put = call_new(store, &images_put_type, sizeof(*put), NULL);
     put->picture = *picture;
     if (picture->release == NULL && picture->len <= STORE_IMAGE_BYTES)
         put->picture.text = arena_copy(&put->call.memory, picture->text, picture->len);
@@ -315,13 +315,13 @@ static void images_deliver_get(struct store_call *call, const struct err *e)
     ((store_image_fn)call->fn)(call->context, e == NULL ? &get->image : NULL, e);
 }
 
-static const struct call_type get_type = {
+static const struct call_type images_get_type = {
     .apply = images_apply_get, .deliver = images_deliver_get, .is_read = true};
 
 struct store_call *store_get_image(struct store *store, const char *notebook, const char *cell,
                                    uint64_t n, store_image_fn fn, void *context)
 {
-    struct image_get_call *get = call_new(store, &get_type, sizeof(*get), notebook);
+    struct image_get_call *get = call_new(store, &images_get_type, sizeof(*get), notebook);
     get->cell = arena_strdup(&get->call.memory, cell);
     get->n = n;
     return call_ask(&get->call, (void *)fn, context);

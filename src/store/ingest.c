@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-enum { LOOK_MS = 100 }; /* how soon a job that was cut ends */
+enum { INGEST_LOOK_MS = 100 }; /* how soon a job that was cut ends */
 
 struct incoming {
     struct store_call call;
@@ -39,7 +39,7 @@ static ssize_t ingest_read_some(void *context, void *out, size_t len, struct err
                     in->limits.deadline_ms);
             return err_advise(e, "Large or slowly pickled variables are the usual cause.");
         }
-        int ready = poll(&p, 1, (int)MIN(in->deadline_ms - now, (uint64_t)LOOK_MS));
+        int ready = poll(&p, 1, (int)MIN(in->deadline_ms - now, (uint64_t)INGEST_LOOK_MS));
         if (ready < 0 && errno != EINTR)
             return err_errno(e, ERR_UNAVAILABLE, errno, "waiting for the state");
         if (ready <= 0)

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-static const char *const names[JOURNAL_FILES] = {"cells.journal", "cells.journal.2"};
+static const char *const journal_names[JOURNAL_FILES] = {"cells.journal", "cells.journal.2"};
 
 /* ---- the sum --------------------------------------------------------------------------------- */
 
@@ -112,15 +112,18 @@ int journal_open(struct store *store, struct err *e)
         struct journal_file *file = &store->journal.files[i];
         char path[PATH_MAX];
         struct stat st;
-        if (snprintf(path, sizeof(path), "%s/%s", store->path, names[i]) >= (int)sizeof(path))
+        if (snprintf(path, sizeof(path), "%s/%s", store->path, journal_names[i]) >=
+            (int)sizeof(path))
             return err_set(e, ERR_INVALID, "the path of the data directory is too long");
         file->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (file->fd < 0 || fstat(file->fd, &st) < 0) {
-            err_errno(e, ERR_UNAVAILABLE, errno, "opening %s in the data directory", names[i]);
+            err_errno(e, ERR_UNAVAILABLE, errno, "opening %s in the data directory",
+                      journal_names[i]);
             return err_advise(e, "Check that it belongs to the daemon's user.");
         }
         if (!S_ISREG(st.st_mode))
-            return err_set(e, ERR_UNAVAILABLE, "%s in the data directory is not a file", names[i]);
+            return err_set(e, ERR_UNAVAILABLE, "%s in the data directory is not a file",
+                           journal_names[i]);
         file->bytes = (size_t)st.st_size;
     }
     return 0;

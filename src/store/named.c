@@ -54,7 +54,7 @@ static int named_apply_put(struct store *store, struct store_call *call, struct 
                  DB_NUMBER(put->call.state->bytes), DB_BYTES(buf_str(&packed), packed.len));
 }
 
-static const struct call_type put_type = {
+static const struct call_type named_put_type = {
     .apply = named_apply_put, .deliver = call_deliver_done, .is_write = true, .needs_disk = true};
 
 struct store_call *store_put_named(struct store *store, const char *owner, const char *name,
@@ -63,7 +63,7 @@ struct store_call *store_put_named(struct store *store, const char *owner, const
 {
     if (check_name(name, e) < 0)
         return NULL;
-    struct named_call *put = named_new(store, &put_type, owner, name);
+    struct named_call *put = named_new(store, &named_put_type, owner, name);
     put->expires_ms = expires_ms;
     put->call.state = store_state_ref(state);
     put->call.fn = (void *)fn;
@@ -95,12 +95,13 @@ static int named_apply_get(struct store *store, struct store_call *call, struct 
     return rc < 0 ? -1 : bodies_load(store, get->call.state, e);
 }
 
-static const struct call_type get_type = {.apply = named_apply_get, .deliver = call_deliver_state};
+static const struct call_type named_get_type = {.apply = named_apply_get,
+                                                .deliver = call_deliver_state};
 
 struct store_call *store_get_named(struct store *store, const char *owner, const char *name,
                                    store_state_fn fn, void *context)
 {
-    struct named_call *get = named_new(store, &get_type, owner, name);
+    struct named_call *get = named_new(store, &named_get_type, owner, name);
     return call_ask(&get->call, (void *)fn, context);
 }
 
@@ -112,13 +113,13 @@ static int named_apply_delete(struct store *store, struct store_call *call, stru
     return db_do(&store->db, &sql, e, DB_TEXT(gone->owner), DB_TEXT(gone->name));
 }
 
-static const struct call_type delete_type = {.apply = named_apply_delete, .is_write = true};
+static const struct call_type named_delete_type = {.apply = named_apply_delete, .is_write = true};
 
 int store_delete_named(struct store *store, const char *owner, const char *name, struct err *e)
 {
     if (check_name(name, e) < 0)
         return -1;
-    return call_queue(&named_new(store, &delete_type, owner, name)->call, e);
+    return call_queue(&named_new(store, &named_delete_type, owner, name)->call, e);
 }
 
 /* ---- list ------------------------------------------------------------------------------------ */
@@ -167,13 +168,13 @@ static void named_deliver_list(struct store_call *call, const struct err *e)
                                e == NULL ? list->count : 0, e);
 }
 
-static const struct call_type list_type = {.apply = named_apply_list,
-                                           .deliver = named_deliver_list};
+static const struct call_type named_list_type = {.apply = named_apply_list,
+                                                 .deliver = named_deliver_list};
 
 struct store_call *store_list_named(struct store *store, const char *owner, const char *name,
                                     store_named_fn fn, void *context)
 {
-    struct listed_call *list = call_new(store, &list_type, sizeof(*list), NULL);
+    struct listed_call *list = call_new(store, &named_list_type, sizeof(*list), NULL);
     list->owner = owner != NULL ? arena_strdup(&list->call.memory, owner) : NULL;
     list->name = name != NULL ? arena_strdup(&list->call.memory, name) : NULL;
     return call_ask(&list->call, (void *)fn, context);

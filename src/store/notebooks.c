@@ -70,13 +70,13 @@ static int notebooks_apply_put(struct store *store, struct store_call *call, str
     return notebook_apply_put(store, &record.row, e);
 }
 
-static const struct call_type put_type = {.apply = notebooks_apply_put, .is_write = true};
+static const struct call_type notebooks_put_type = {.apply = notebooks_apply_put, .is_write = true};
 
 int store_put_notebook(struct store *store, const struct store_notebook *row, struct err *e)
 {
     if (!ids_is_uuid(row->id, strlen(row->id)))
         return err_set(e, ERR_INVALID, "the notebook has no id to be saved under");
-    struct store_call *call = call_new(store, &put_type, sizeof(*call), row->id);
+    struct store_call *call = call_new(store, &notebooks_put_type, sizeof(*call), row->id);
     call->record = BUF_INIT(STORE_ROW_BYTES);
     record_pack_notebook(&call->record, row);
     if (call->record.overflowed) {
@@ -168,15 +168,15 @@ static int notebooks_apply_delete(struct store *store, struct store_call *call, 
                : db_run_each(&store->db, steps, ARRAY_LEN(steps), book.key, e);
 }
 
-static const struct call_type delete_type = {.apply = notebooks_apply_delete,
-                                             .deliver = call_deliver_done,
-                                             .is_write = true,
-                                             .ends_rows = true};
+static const struct call_type notebooks_delete_type = {.apply = notebooks_apply_delete,
+                                                       .deliver = call_deliver_done,
+                                                       .is_write = true,
+                                                       .ends_rows = true};
 
 struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
                                          void *context, struct err *e)
 {
-    struct store_call *call = call_new(store, &delete_type, sizeof(*call), id);
+    struct store_call *call = call_new(store, &notebooks_delete_type, sizeof(*call), id);
     call->fn = (void *)fn;
     call->context = context;
     call->is_awaited = fn != NULL;
@@ -189,7 +189,7 @@ struct store_call *store_delete_notebook(struct store *store, const char *id, st
     "n.id, n.user, n.title, n.runtime, n.created_ms, n.updated_ms, n.count, n.last_exec, "         \
     "n.n_cells, (SELECT max(place) FROM cells WHERE notebook=n.key), "                             \
     "EXISTS(SELECT 1 FROM sessions WHERE id=n.id)"
-enum { METADATA_COLUMN = 11, SPEC_COLUMN };
+enum { NOTEBOOKS_METADATA_COLUMN = 11, SPEC_COLUMN };
 
 static void notebooks_read_row(sqlite3_stmt *s, struct store_notebook *row)
 {
@@ -231,7 +231,7 @@ int store_each_notebook_head(struct store *store,
     while (s != NULL && (got = db_step(&store->db, s, e)) > 0) {
         struct store_notebook row;
         notebooks_read_row(s, &row);
-        row.metadata = db_text(s, METADATA_COLUMN);
+        row.metadata = db_text(s, NOTEBOOKS_METADATA_COLUMN);
         row.spec = db_text(s, SPEC_COLUMN);
         fn(context, &row);
     }
@@ -256,7 +256,7 @@ static int notebooks_apply_get(struct store *store, struct store_call *call, str
         db_first(&store->db, &sql, &s, e, DB_TEXT(call->scope)) <= 0)
         return -1;
     notebooks_read_row(s, &get->row);
-    get->row.metadata = db_text(s, METADATA_COLUMN);
+    get->row.metadata = db_text(s, NOTEBOOKS_METADATA_COLUMN);
     get->row.spec = db_text(s, SPEC_COLUMN);
     copy_row(&call->memory, &get->row);
     sqlite3_reset(s);
@@ -269,13 +269,13 @@ static void notebooks_deliver_get(struct store_call *call, const struct err *e)
     ((store_notebook_fn)call->fn)(call->context, e == NULL ? &get->row : NULL, e);
 }
 
-static const struct call_type get_type = {
+static const struct call_type notebooks_get_type = {
     .apply = notebooks_apply_get, .deliver = notebooks_deliver_get, .is_read = true};
 
 struct store_call *store_get_notebook(struct store *store, const char *id, store_notebook_fn fn,
                                       void *context)
 {
-    struct notebook_get_call *get = call_new(store, &get_type, sizeof(*get), id);
+    struct notebook_get_call *get = call_new(store, &notebooks_get_type, sizeof(*get), id);
     return call_ask(&get->call, (void *)fn, context);
 }
 
@@ -325,13 +325,13 @@ static void notebooks_deliver_list(struct store_call *call, const struct err *e)
                                    e);
 }
 
-static const struct call_type list_type = {
+static const struct call_type notebooks_list_type = {
     .apply = notebooks_apply_list, .deliver = notebooks_deliver_list, .is_read = true};
 
 struct store_call *store_list_notebooks(struct store *store, const char *user, uint64_t offset,
                                         uint32_t limit, store_notebooks_fn fn, void *context)
 {
-    struct notebook_list_call *list = call_new(store, &list_type, sizeof(*list), NULL);
+    struct notebook_list_call *list = call_new(store, &notebooks_list_type, sizeof(*list), NULL);
     list->user = copy(&list->call.memory, user);
     list->offset = offset;
     list->limit = MIN(limit, (uint32_t)STORE_PAGE_MAX);

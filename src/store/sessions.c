@@ -22,7 +22,7 @@ static int sessions_apply_put(struct store *store, struct store_call *call, stru
                  DB_NUMBER(row->n_checkpoints));
 }
 
-static const struct call_type put_type = {.apply = sessions_apply_put, .is_write = true};
+static const struct call_type sessions_put_type = {.apply = sessions_apply_put, .is_write = true};
 
 int store_put_session(struct store *store, const struct store_session *row, struct err *e)
 {
@@ -32,7 +32,7 @@ int store_put_session(struct store *store, const struct store_session *row, stru
     if (bytes > STORE_ROW_BYTES)
         return err_set(e, ERR_TOO_LARGE, "what describes the session has %zu bytes, more than %zu",
                        bytes, (size_t)STORE_ROW_BYTES);
-    struct session_put_call *put = call_new(store, &put_type, sizeof(*put), row->id);
+    struct session_put_call *put = call_new(store, &sessions_put_type, sizeof(*put), row->id);
     struct arena *memory = &put->call.memory;
     put->call.bytes += bytes;
     put->row = *row;
@@ -75,12 +75,12 @@ static int sessions_apply_delete(struct store *store, struct store_call *call, s
     return db_run_each(&store->db, steps, ARRAY_LEN(steps), key, e);
 }
 
-static const struct call_type delete_type = {
+static const struct call_type sessions_delete_type = {
     .apply = sessions_apply_delete, .is_write = true, .ends_rows = true};
 
 int store_delete_session(struct store *store, const char *id, struct err *e)
 {
-    struct store_call *call = call_new(store, &delete_type, sizeof(*call), id);
+    struct store_call *call = call_new(store, &sessions_delete_type, sizeof(*call), id);
     return call_queue(call, e);
 }
 

@@ -25,11 +25,11 @@ static int shared_apply_put(struct store *store, struct store_call *call, struct
                  DB_TEXT(file->owner));
 }
 
-static const struct call_type put_type = {.apply = shared_apply_put, .is_write = true};
+static const struct call_type shared_put_type = {.apply = shared_apply_put, .is_write = true};
 
 int store_put_shared(struct store *store, const struct store_shared *file, struct err *e)
 {
-    struct shared_call *put = call_new(store, &put_type, sizeof(*put), NULL);
+    struct shared_call *put = call_new(store, &shared_put_type, sizeof(*put), NULL);
     put->file = *file;
     put->file.token = arena_strdup(&put->call.memory, file->token);
     put->file.owner = arena_strdup(&put->call.memory, file->owner);
@@ -67,12 +67,13 @@ static void shared_deliver_get(struct store_call *call, const struct err *e)
     ((store_shared_fn)call->fn)(call->context, e == NULL ? file : NULL, e);
 }
 
-static const struct call_type get_type = {.apply = shared_apply_get, .deliver = shared_deliver_get};
+static const struct call_type shared_get_type = {.apply = shared_apply_get,
+                                                 .deliver = shared_deliver_get};
 
 struct store_call *store_get_shared(struct store *store, const char *token, store_shared_fn fn,
                                     void *context)
 {
-    struct shared_call *get = call_new(store, &get_type, sizeof(*get), NULL);
+    struct shared_call *get = call_new(store, &shared_get_type, sizeof(*get), NULL);
     get->file.token = arena_strdup(&get->call.memory, token);
     return call_ask(&get->call, (void *)fn, context);
 }

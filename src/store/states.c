@@ -40,14 +40,14 @@ static int states_apply_put(struct store *store, struct store_call *call, struct
     return states_choose(store, key, put->at.checkpoint, e);
 }
 
-static const struct call_type put_type = {
+static const struct call_type states_put_type = {
     .apply = states_apply_put, .deliver = call_deliver_done, .is_write = true, .needs_disk = true};
 
 struct store_call *store_put_state(struct store *store, const char *session,
                                    const struct store_saved *at, struct store_state *state,
                                    store_done_fn fn, void *context, struct err *e)
 {
-    struct state_put_call *put = call_new(store, &put_type, sizeof(*put), session);
+    struct state_put_call *put = call_new(store, &states_put_type, sizeof(*put), session);
     put->at = *at;
     if (put->at.at_ms == 0)
         put->at.at_ms = clock_wall_ms();
@@ -213,12 +213,13 @@ static void states_deliver_get(struct store_call *call, const struct err *e)
     ((store_state_fn)call->fn)(call->context, state, &get->at, e);
 }
 
-static const struct call_type get_type = {.apply = states_apply_get, .deliver = states_deliver_get};
+static const struct call_type states_get_type = {.apply = states_apply_get,
+                                                 .deliver = states_deliver_get};
 
 struct store_call *store_get_state(struct store *store, const char *session, uint64_t checkpoint,
                                    store_state_fn fn, void *context)
 {
-    struct state_get_call *get = call_new(store, &get_type, sizeof(*get), session);
+    struct state_get_call *get = call_new(store, &states_get_type, sizeof(*get), session);
     get->checkpoint = checkpoint;
     return call_ask(&get->call, (void *)fn, context);
 }

@@ -1,7 +1,8 @@
 /* Base64 in and out, strictly. Daemon and command line tool. */
 #include "wire/base64.h"
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64_digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* Value + 1, so that what is not named here is 0. */
 static const unsigned char values[256] = {
@@ -34,17 +35,17 @@ bool base64_encode(struct buf *out, const void *data, size_t len)
     size_t i = 0;
     for (; i + 3 <= len; i += 3) {
         uint32_t v = (uint32_t)in[i] << 16 | (uint32_t)in[i + 1] << 8 | in[i + 2];
-        *at++ = digits[v >> 18];
-        *at++ = digits[v >> 12 & 63];
-        *at++ = digits[v >> 6 & 63];
-        *at++ = digits[v & 63];
+        *at++ = base64_digits[v >> 18];
+        *at++ = base64_digits[v >> 12 & 63];
+        *at++ = base64_digits[v >> 6 & 63];
+        *at++ = base64_digits[v & 63];
     }
     if (i < len) {
         bool has_two = len - i == 2;
         uint32_t v = (uint32_t)in[i] << 16 | (has_two ? (uint32_t)in[i + 1] << 8 : 0);
-        *at++ = digits[v >> 18];
-        *at++ = digits[v >> 12 & 63];
-        *at++ = has_two ? digits[v >> 6 & 63] : '=';
+        *at++ = base64_digits[v >> 18];
+        *at++ = base64_digits[v >> 12 & 63];
+        *at++ = has_two ? base64_digits[v >> 6 & 63] : '=';
         *at++ = '=';
     }
     out->len = (size_t)(at - out->data);

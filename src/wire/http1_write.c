@@ -44,7 +44,7 @@ void http1_write_status(struct buf *out, int status)
     buf_printf(out, "HTTP/1.1 %d Status\r\n", status);
 }
 
-static bool is_plain(unsigned char c)
+static bool http1_write_is_plain(unsigned char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
            (c != '\0' && strchr("!#$&+-.^_`|~", c) != NULL);
@@ -75,10 +75,10 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
         bool is_shown = response->tag != NULL;
         buf_printf(out, "Content-Disposition: %s; filename=\"", is_shown ? "inline" : "attachment");
         for (const char *c = response->file_name; *c != '\0'; c++)
-            buf_append_char(out, is_plain((unsigned char)*c) || *c == ' ' ? *c : '_');
+            buf_append_char(out, http1_write_is_plain((unsigned char)*c) || *c == ' ' ? *c : '_');
         buf_append_str(out, "\"; filename*=UTF-8''");
         for (const char *c = response->file_name; *c != '\0'; c++) {
-            if (is_plain((unsigned char)*c))
+            if (http1_write_is_plain((unsigned char)*c))
                 buf_append_char(out, *c);
             else
                 buf_printf(out, "%%%02X", (unsigned char)*c);

@@ -118,7 +118,7 @@ struct cuts {
 };
 
 /* ASCII without control characters; its quotes and escapes were looked for. */
-static bool is_plain(const char *text, size_t len)
+static bool json_read_is_plain(const char *text, size_t len)
 {
     uint64_t odd = 0; /* in the highest bit of each byte */
     size_t i = 0;
@@ -149,7 +149,7 @@ static void find_cuts(const char *text, size_t len, struct cuts *cuts)
         size_t start = (size_t)(quote - text) + 1, end = skip_string(text, len, start);
         bool is_long = end < len && end - start >= LONG_STRING;
         if (is_long && memchr(text + start, '\\', end - start) == NULL &&
-            is_plain(text + start, end - start) && is_value_end(text, len, end + 1))
+            json_read_is_plain(text + start, end - start) && is_value_end(text, len, end + 1))
             cuts->list[cuts->n++] = (struct cut){start, end - start};
         at = MIN(end + 1, len);
     }

@@ -11,7 +11,7 @@ from harness import host, shapes
 from harness.daemon import SOURCE
 from harness.stage import Stage, bytes_for, png
 
-from test_python import has_text, kind_of
+from test_python import CALLED, has_text, kind_of
 
 pytestmark = pytest.mark.one_mode
 
@@ -33,7 +33,7 @@ def method_name(name):
 
 def calls(stage):
     """(operation, call) of every method."""
-    for op in TABLE.operations:
+    for op in CALLED:
         call = {"method": method_name(op["name"]), "kind": kind_of(op)}
         if "takes_bytes" in op["flags"]:
             call["data"] = base64.b64encode(bytes_for(op)).decode()

@@ -18,6 +18,8 @@ import cella  # noqa: E402
 pytestmark = pytest.mark.one_mode
 
 TABLE = shapes.table()
+# Metadata of OAuth is there where issuers are configured: test_auth_jwt.py.
+CALLED = [op for op in TABLE.operations if not op["name"].startswith("oauth.")]
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def has_text(op):
 
 def test_every_operation_answers_its_example(local, client):
     stage = Stage(client)
-    for op in TABLE.operations:
+    for op in CALLED:
         args, kind = arguments(op, stage), kind_of(op)
         if "takes_bytes" in op["flags"]:
             args["data"] = bytes_for(op)
@@ -81,7 +83,7 @@ def test_every_operation_answers_its_example_with_asyncio(daemon, client):
 
     async def call_all():
         async with cella.AsyncClient(data=str(daemon.data), start=False) as local:
-            for op in TABLE.operations:
+            for op in CALLED:
                 args, kind = arguments(op, stage), kind_of(op)
                 if "takes_bytes" in op["flags"]:
                     args["data"] = bytes_for(op)
@@ -101,7 +103,7 @@ def test_every_operation_answers_its_example_with_asyncio(daemon, client):
 
 def test_operations_that_stream_or_have_a_text_say_the_same_so(local, client):
     stage = Stage(client)
-    for op in TABLE.operations:
+    for op in CALLED:
         if "streams" in op["flags"] and "only_streams" not in op["flags"]:
             events = method_of(local, op, "_events")(**arguments(op, stage))
             names = [event.name for event in events]

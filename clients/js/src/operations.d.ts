@@ -622,6 +622,8 @@ export interface Meaning {
   line?: number;
   /** Its source, if details were asked for. */
   source?: string;
+  /** Likewise how a value is shown; of a table columns and first rows. */
+  preview?: string;
   /** The interpreter could not be asked in full. */
   partial?: boolean;
 }
@@ -1280,6 +1282,20 @@ export interface Store {
   journal_bytes?: number;
 }
 
+/** Where clients get tokens, as RFC 9728 has it. */
+export interface OauthResource {
+  /** What tokens must be made for. */
+  resource: string;
+  /** Cella. */
+  resource_name: string;
+  /** Who makes tokens. */
+  authorization_servers: string[];
+  /** What tokens must have. */
+  scopes_supported: string[];
+  /** header. */
+  bearer_methods_supported: string[];
+}
+
 /** What there is, in short. */
 export interface Index {
   /** cella. */
@@ -1622,6 +1638,66 @@ export interface Listed {
   exit_code?: number | null;
 }
 
+/** What a tool answers, as MCP has it. */
+export interface ToolResult {
+  /** The answer. */
+  content: ToolContent[];
+  /** The code failed. */
+  isError?: boolean;
+  /** What still runs or waits. */
+  pending?: ToolPending;
+}
+
+/** A piece of a tool's answer, as MCP has it. */
+export interface ToolContent {
+  /** text, image or resource_link. */
+  type: string;
+  /** What a model reads. */
+  text?: string;
+  /** An image, as base64. */
+  data?: string;
+  /** What an image or a resource is. */
+  mimeType?: string;
+  /** Of a resource. */
+  uri?: string;
+  /** Of a resource. */
+  name?: string;
+}
+
+/** A cell that goes on. */
+export interface ToolPending {
+  /** The session, by its name if it has one. */
+  session: string;
+  /** The cell's number. */
+  exec_id: number;
+  /** running or input. */
+  kind: string;
+  /** What the cell asks. */
+  prompt?: string;
+  /** Whether what is typed should not be seen. */
+  is_password?: boolean;
+}
+
+/** Tools for models. */
+export interface ToolList {
+  /** The tools. */
+  tools: Tool[];
+  /** How many. */
+  count: number;
+}
+
+/** A tool, as MCP describes it. */
+export interface Tool {
+  /** What it is called. */
+  name: string;
+  /** What a model is told of it. */
+  description: string;
+  /** Its arguments, as JSON Schema. */
+  inputSchema: Record<string, any>;
+  /** What MCP says of tools. */
+  annotations: Record<string, any>;
+}
+
 // The arguments of operations.
 
 export interface SessionExecArgs {
@@ -1858,7 +1934,7 @@ export interface SessionInspectArgs {
   code: string;
   /** Where in it: how many characters come before; default: its end. */
   cursor?: number | null;
-  /** 1: with the source, and more of the documentation; default 0. */
+  /** 1: with the source, how a value is shown, and more of the documentation; default 0. */
   detail?: number | null;
 }
 
@@ -1890,7 +1966,7 @@ export interface NotebookDeclarationsArgs {
 export interface NotebookImageArgs {
   /** The notebook, by the id that it shares with its session. */
   session_id: string;
-  /** The cell: its cell_id, or its index from 0 on; -1 is the last. */
+  /** The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last run had the number 3. */
   cell: string;
   /** Which of its images, from 0. */
   n: number;
@@ -2075,7 +2151,7 @@ export interface SessionDeleteArgs {
 export interface CellRunArgs {
   /** The notebook, by the id that it shares with its session. */
   session_id: string;
-  /** The cell: its cell_id, or its index from 0 on; -1 is the last. */
+  /** The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last run had the number 3. */
   cell: string;
   /** How long the cell may run before it is interrupted; default: the session's timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is configured; with yield_ms its max_timeout_secs, a day. */
   timeout_ms?: number;
@@ -2135,7 +2211,7 @@ export interface CellAddArgs {
 export interface CellGetArgs {
   /** The notebook, by the id that it shares with its session. */
   session_id: string;
-  /** The cell: its cell_id, or its index from 0 on; -1 is the last. */
+  /** The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last run had the number 3. */
   cell: string;
   /** Whether it comes with its outputs; default true. */
   outputs?: boolean;
@@ -2144,7 +2220,7 @@ export interface CellGetArgs {
 export interface CellEditArgs {
   /** The notebook, by the id that it shares with its session. */
   session_id: string;
-  /** The cell: its cell_id, or its index from 0 on; -1 is the last. */
+  /** The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last run had the number 3. */
   cell: string;
   /** What it says from now on, at most 1 MiB. */
   code?: string;
@@ -2159,14 +2235,14 @@ export interface CellEditArgs {
 export interface CellDeleteArgs {
   /** The notebook, by the id that it shares with its session. */
   session_id: string;
-  /** The cell: its cell_id, or its index from 0 on; -1 is the last. */
+  /** The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last run had the number 3. */
   cell: string;
 }
 
 export interface CellMoveArgs {
   /** The notebook, by the id that it shares with its session. */
   session_id: string;
-  /** The cell: its cell_id, or its index from 0 on; -1 is the last. */
+  /** The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last run had the number 3. */
   cell: string;
   /** The index that it is to have; -1, or one too large: the last. */
   to: number;
@@ -2175,7 +2251,7 @@ export interface CellMoveArgs {
 export interface CellClearArgs {
   /** The notebook, by the id that it shares with its session. */
   session_id: string;
-  /** The cell: its cell_id, or its index from 0 on; -1 is the last. */
+  /** The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last run had the number 3. */
   cell: string;
 }
 
@@ -2334,6 +2410,12 @@ export interface HealthArgs {
 export interface HealthDetailedArgs {
 }
 
+export interface OauthResourceArgs {
+}
+
+export interface OauthResourceMcpArgs {
+}
+
 export interface ApiIndexArgs {
 }
 
@@ -2407,6 +2489,142 @@ export interface ReplArgs {
   agent?: string | null;
   /** The plugin through which the agent was asked. */
   binding?: string | null;
+}
+
+export interface ToolRunArgs {
+  /** Source. */
+  code: string;
+  /** Default python. */
+  language?: "python" | "node" | "bash" | null;
+  /** Name; a new one makes a session. Default: yours. */
+  session?: string | null;
+  /** Interrupt it then. */
+  timeout_ms?: number | null;
+  /** Answer by then, default 25000; wait() goes on. */
+  yield_ms?: number | null;
+  /** Of output. */
+  max_tokens?: number | null;
+}
+
+export interface ToolWaitArgs {
+  /** Name; default: yours. */
+  session?: string | null;
+  /** The line it asks for. */
+  input?: string | null;
+  /** Stop it first. */
+  interrupt?: boolean | null;
+  /** Answer by then, default 25000; wait() goes on. */
+  yield_ms?: number | null;
+  /** Of output. */
+  max_tokens?: number | null;
+}
+
+export interface ToolBackArgs {
+  /** What to do. */
+  action: "list" | "undo" | "redo" | "branch" | "try" | "keep" | "drop" | "end";
+  /** Checkpoint for undo, branch; default: before the last cell, now. */
+  to?: number | null;
+  /** For try. */
+  code?: string | null;
+  /** Name; default: yours. */
+  session?: string | null;
+}
+
+export interface ToolLookArgs {
+  /** Default names. */
+  what?: "names" | "files" | "sessions" | null;
+  /** One name in detail. */
+  name?: string | null;
+  /** All output of this cell. */
+  output?: number | null;
+  /** Bytes of output to skip. */
+  offset?: number | null;
+  /** Only lines, names or files with this text. */
+  search?: string | null;
+  /** Name; default: yours. */
+  session?: string | null;
+  /** Of output. */
+  max_tokens?: number | null;
+}
+
+export interface ToolFileArgs {
+  /** What to do. */
+  action: "put" | "get" | "list" | "delete";
+  /** In /workspace. */
+  path?: string | null;
+  /** For put: text, or data:;base64,… */
+  content?: string | null;
+  /** For get: bytes to skip. */
+  offset?: number | null;
+  /** Name; default: yours. */
+  session?: string | null;
+  /** Of output. */
+  max_tokens?: number | null;
+}
+
+export interface ToolExecuteCellArgs {
+  /** Source. */
+  code: string;
+  /** Name; default: yours. */
+  notebook?: string | null;
+  /** Interrupt it then. */
+  timeout_ms?: number | null;
+  /** Answer by then, default 25000; the tool wait goes on. */
+  yield_ms?: number | null;
+}
+
+export interface ToolRerunCellArgs {
+  /** Number from 0; -1: the last. */
+  cell: number;
+  /** To replace its code. */
+  code?: string | null;
+  /** Name; default: yours. */
+  notebook?: string | null;
+  /** Interrupt it then. */
+  timeout_ms?: number | null;
+  /** Answer by then, default 25000; the tool wait goes on. */
+  yield_ms?: number | null;
+}
+
+export interface ToolShowCellArgs {
+  /** Number from 0; -1: the last. */
+  cell: number;
+  /** Name; default: yours. */
+  notebook?: string | null;
+}
+
+export interface ToolShowNotebookArgs {
+  /** Name; default: yours. */
+  notebook?: string | null;
+}
+
+export interface ToolDeleteCellArgs {
+  /** Number from 0; -1: the last. */
+  cell: number;
+  /** Name; default: yours. */
+  notebook?: string | null;
+}
+
+export interface ToolClearNotebookArgs {
+  /** Name; default: yours. */
+  notebook?: string | null;
+}
+
+export interface ToolCreateNotebookArgs {
+  /** Its title. */
+  name: string;
+}
+
+export interface ToolExportIpynbArgs {
+  /** In /workspace. */
+  path: string;
+  /** Name; default: yours. */
+  notebook?: string | null;
+}
+
+export interface ToolListArgs {
+  /** Sets of tools, with commas between: core, repl, notebook; default core. */
+  sets?: string;
 }
 
 /** One method for each operation: docs/API.md has examples. */
@@ -2602,6 +2820,10 @@ export class Operations {
   health(args?: HealthArgs, options?: CallOptions): Promise<Health>;
   /** Runs a line of code, and tells what is ready for more and what is not. */
   healthDetailed(args?: HealthDetailedArgs, options?: CallOptions): Promise<HealthDetailed>;
+  /** Where clients get tokens for this server, if the configuration names issuers. */
+  oauthResource(args?: OauthResourceArgs, options?: CallOptions): Promise<OauthResource>;
+  /** The same for the MCP endpoint. */
+  oauthResourceMcp(args?: OauthResourceMcpArgs, options?: CallOptions): Promise<OauthResource>;
   /** What there is: every operation with its path, in short. */
   apiIndex(args?: ApiIndexArgs, options?: CallOptions): Promise<Index>;
   /** The API as OpenAPI 3.1: every operation, parameter and answer. */
@@ -2631,4 +2853,58 @@ export class Operations {
   stateDelete(args: StateDeleteArgs, options?: CallOptions): Promise<DeletedState>;
   /** The repl tool: spawn, exec, read, kill and list sessions of an agent. */
   repl(args: ReplArgs, options?: CallOptions): Promise<ReplAnswer>;
+  /**
+   * Runs code in a live session whose variables and files stay; without a session in the
+   * caller's own, which is made if there is none.
+   */
+  toolRun(args: ToolRunArgs, options?: CallOptions): Promise<ToolResult>;
+  /**
+   * Runs code in a live session whose variables and files stay; without a session in the
+   * caller's own, which is made if there is none.
+   */
+  toolRunEvents(args: ToolRunArgs, options?: CallOptions): Events;
+  /**
+   * Waits on for code that still runs, and answers with what is new; gives it a line, or
+   * interrupts it.
+   */
+  toolWait(args?: ToolWaitArgs, options?: CallOptions): Promise<ToolResult>;
+  /**
+   * Waits on for code that still runs, and answers with what is new; gives it a line, or
+   * interrupts it.
+   */
+  toolWaitEvents(args?: ToolWaitArgs, options?: CallOptions): Events;
+  /**
+   * Goes back and forth in a session's history: undo, redo, branches, tries, the list of
+   * checkpoints; or ends it.
+   */
+  toolBack(args: ToolBackArgs, options?: CallOptions): Promise<ToolResult>;
+  /**
+   * Shows what there is: names, one of them in detail, files, sessions, the output of an earlier
+   * cell or lines of it.
+   */
+  toolLook(args?: ToolLookArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Puts, gets, lists or deletes files of a session's workspace. */
+  toolFile(args: ToolFileArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Adds a cell to a notebook and runs it. */
+  toolExecuteCell(args: ToolExecuteCellArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Adds a cell to a notebook and runs it. */
+  toolExecuteCellEvents(args: ToolExecuteCellArgs, options?: CallOptions): Events;
+  /** Runs a cell of a notebook again, with other code if that is given. */
+  toolRerunCell(args: ToolRerunCellArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Runs a cell of a notebook again, with other code if that is given. */
+  toolRerunCellEvents(args: ToolRerunCellArgs, options?: CallOptions): Events;
+  /** Shows a cell of a notebook: its code and what it showed. */
+  toolShowCell(args: ToolShowCellArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Shows all cells of a notebook. */
+  toolShowNotebook(args?: ToolShowNotebookArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Removes a cell from a notebook; what it did stays done. */
+  toolDeleteCell(args: ToolDeleteCellArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Removes all cells of a notebook; variables stay. */
+  toolClearNotebook(args?: ToolClearNotebookArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Makes a notebook, which is the caller's own from then on. */
+  toolCreateNotebook(args: ToolCreateNotebookArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Writes a notebook as .ipynb into its session's workspace. */
+  toolExportIpynb(args: ToolExportIpynbArgs, options?: CallOptions): Promise<ToolResult>;
+  /** The tools of one or more sets as models are given them; POST /v1/tools/NAME calls one. */
+  toolList(args?: ToolListArgs, options?: CallOptions): Promise<ToolList>;
 }

@@ -448,6 +448,20 @@ const HEALTH_DETAILED = {
   query: [],
   flags: ["read_only"],
 };
+const OAUTH_RESOURCE = {
+  name: "oauth.resource",
+  method: "GET",
+  path: "/.well-known/oauth-protected-resource",
+  query: [],
+  flags: ["read_only", "public"],
+};
+const OAUTH_RESOURCE_MCP = {
+  name: "oauth.resource_mcp",
+  method: "GET",
+  path: "/.well-known/oauth-protected-resource/mcp",
+  query: [],
+  flags: ["read_only", "public"],
+};
 const API_INDEX = {
   name: "api.index",
   method: "GET",
@@ -538,6 +552,104 @@ const REPL = {
   path: "/v1/repl",
   query: [],
   flags: ["mutating", "makes_session", "runs_code"],
+};
+const TOOL_RUN = {
+  name: "tool.run",
+  method: "POST",
+  path: "/v1/tools/run",
+  query: [],
+  flags: ["mutating", "streams", "makes_session", "runs_code"],
+};
+const TOOL_WAIT = {
+  name: "tool.wait",
+  method: "POST",
+  path: "/v1/tools/wait",
+  query: [],
+  flags: ["mutating", "streams", "runs_code"],
+};
+const TOOL_BACK = {
+  name: "tool.back",
+  method: "POST",
+  path: "/v1/tools/back",
+  query: [],
+  flags: ["mutating", "makes_session", "runs_code"],
+};
+const TOOL_LOOK = {
+  name: "tool.look",
+  method: "POST",
+  path: "/v1/tools/look",
+  query: [],
+  flags: ["read_only"],
+};
+const TOOL_FILE = {
+  name: "tool.file",
+  method: "POST",
+  path: "/v1/tools/file",
+  query: [],
+  flags: ["mutating", "makes_session"],
+};
+const TOOL_EXECUTE_CELL = {
+  name: "tool.execute_cell",
+  method: "POST",
+  path: "/v1/tools/execute_cell",
+  query: [],
+  flags: ["mutating", "streams", "makes_session", "runs_code"],
+};
+const TOOL_RERUN_CELL = {
+  name: "tool.rerun_cell",
+  method: "POST",
+  path: "/v1/tools/rerun_cell",
+  query: [],
+  flags: ["mutating", "streams", "runs_code"],
+};
+const TOOL_SHOW_CELL = {
+  name: "tool.show_cell",
+  method: "POST",
+  path: "/v1/tools/show_cell",
+  query: [],
+  flags: ["read_only"],
+};
+const TOOL_SHOW_NOTEBOOK = {
+  name: "tool.show_notebook",
+  method: "POST",
+  path: "/v1/tools/show_notebook",
+  query: [],
+  flags: ["read_only"],
+};
+const TOOL_DELETE_CELL = {
+  name: "tool.delete_cell",
+  method: "POST",
+  path: "/v1/tools/delete_cell",
+  query: [],
+  flags: ["mutating"],
+};
+const TOOL_CLEAR_NOTEBOOK = {
+  name: "tool.clear_notebook",
+  method: "POST",
+  path: "/v1/tools/clear_notebook",
+  query: [],
+  flags: ["mutating"],
+};
+const TOOL_CREATE_NOTEBOOK = {
+  name: "tool.create_notebook",
+  method: "POST",
+  path: "/v1/tools/create_notebook",
+  query: [],
+  flags: ["mutating", "makes_session"],
+};
+const TOOL_EXPORT_IPYNB = {
+  name: "tool.export_ipynb",
+  method: "POST",
+  path: "/v1/tools/export_ipynb",
+  query: [],
+  flags: ["mutating"],
+};
+const TOOL_LIST = {
+  name: "tool.list",
+  method: "GET",
+  path: "/v1/tools",
+  query: ["sets"],
+  flags: ["read_only", "public"],
 };
 
 /** One method for each operation: docs/API.md has examples. */
@@ -964,6 +1076,16 @@ export class Operations {
     return this._json(HEALTH_DETAILED, args, options);
   }
 
+  /** Where clients get tokens for this server, if the configuration names issuers. */
+  oauthResource(args = {}, options) {
+    return this._json(OAUTH_RESOURCE, args, options);
+  }
+
+  /** The same for the MCP endpoint. */
+  oauthResourceMcp(args = {}, options) {
+    return this._json(OAUTH_RESOURCE_MCP, args, options);
+  }
+
   /** What there is: every operation with its path, in short. */
   apiIndex(args = {}, options) {
     return this._json(API_INDEX, args, options);
@@ -1030,5 +1152,113 @@ export class Operations {
   /** The repl tool: spawn, exec, read, kill and list sessions of an agent. */
   repl(args, options) {
     return this._json(REPL, args, options);
+  }
+
+  /**
+   * Runs code in a live session whose variables and files stay; without a session in the
+   * caller's own, which is made if there is none.
+   */
+  toolRun(args, options) {
+    return this._json(TOOL_RUN, args, options);
+  }
+
+  /**
+   * Runs code in a live session whose variables and files stay; without a session in the
+   * caller's own, which is made if there is none.
+   */
+  toolRunEvents(args, options) {
+    return this._events(TOOL_RUN, args, options);
+  }
+
+  /**
+   * Waits on for code that still runs, and answers with what is new; gives it a line, or
+   * interrupts it.
+   */
+  toolWait(args = {}, options) {
+    return this._json(TOOL_WAIT, args, options);
+  }
+
+  /**
+   * Waits on for code that still runs, and answers with what is new; gives it a line, or
+   * interrupts it.
+   */
+  toolWaitEvents(args = {}, options) {
+    return this._events(TOOL_WAIT, args, options);
+  }
+
+  /**
+   * Goes back and forth in a session's history: undo, redo, branches, tries, the list of
+   * checkpoints; or ends it.
+   */
+  toolBack(args, options) {
+    return this._json(TOOL_BACK, args, options);
+  }
+
+  /**
+   * Shows what there is: names, one of them in detail, files, sessions, the output of an earlier
+   * cell or lines of it.
+   */
+  toolLook(args = {}, options) {
+    return this._json(TOOL_LOOK, args, options);
+  }
+
+  /** Puts, gets, lists or deletes files of a session's workspace. */
+  toolFile(args, options) {
+    return this._json(TOOL_FILE, args, options);
+  }
+
+  /** Adds a cell to a notebook and runs it. */
+  toolExecuteCell(args, options) {
+    return this._json(TOOL_EXECUTE_CELL, args, options);
+  }
+
+  /** Adds a cell to a notebook and runs it. */
+  toolExecuteCellEvents(args, options) {
+    return this._events(TOOL_EXECUTE_CELL, args, options);
+  }
+
+  /** Runs a cell of a notebook again, with other code if that is given. */
+  toolRerunCell(args, options) {
+    return this._json(TOOL_RERUN_CELL, args, options);
+  }
+
+  /** Runs a cell of a notebook again, with other code if that is given. */
+  toolRerunCellEvents(args, options) {
+    return this._events(TOOL_RERUN_CELL, args, options);
+  }
+
+  /** Shows a cell of a notebook: its code and what it showed. */
+  toolShowCell(args, options) {
+    return this._json(TOOL_SHOW_CELL, args, options);
+  }
+
+  /** Shows all cells of a notebook. */
+  toolShowNotebook(args = {}, options) {
+    return this._json(TOOL_SHOW_NOTEBOOK, args, options);
+  }
+
+  /** Removes a cell from a notebook; what it did stays done. */
+  toolDeleteCell(args, options) {
+    return this._json(TOOL_DELETE_CELL, args, options);
+  }
+
+  /** Removes all cells of a notebook; variables stay. */
+  toolClearNotebook(args = {}, options) {
+    return this._json(TOOL_CLEAR_NOTEBOOK, args, options);
+  }
+
+  /** Makes a notebook, which is the caller's own from then on. */
+  toolCreateNotebook(args, options) {
+    return this._json(TOOL_CREATE_NOTEBOOK, args, options);
+  }
+
+  /** Writes a notebook as .ipynb into its session's workspace. */
+  toolExportIpynb(args, options) {
+    return this._json(TOOL_EXPORT_IPYNB, args, options);
+  }
+
+  /** The tools of one or more sets as models are given them; POST /v1/tools/NAME calls one. */
+  toolList(args = {}, options) {
+    return this._json(TOOL_LIST, args, options);
   }
 }

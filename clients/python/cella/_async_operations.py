@@ -11,16 +11,18 @@ from ._table import (
     EXEC_CONTINUE, FILE_GET, HEALTH, HEALTH_DETAILED, NOTEBOOK_CLEAR, NOTEBOOK_CREATE,
     NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT,
     NOTEBOOK_GET, NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE,
-    NOTEBOOK_RESET, NOTEBOOK_RUN, OPERATION_LIST, REPL, SESSION_ARCHIVE_GET,
-    SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE,
-    SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE, SESSION_EDIT, SESSION_EXEC,
-    SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS, SESSION_FILE_GET,
-    SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE, SESSION_FILE_PUT,
-    SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT, SESSION_INTERRUPT,
-    SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT, SESSION_PLAN_ENTER,
-    SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME, SESSION_SUSPEND,
-    SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET, STATE_LIST,
-    TRY_COMMIT, TRY_DISCARD
+    NOTEBOOK_RESET, NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL,
+    SESSION_ARCHIVE_GET, SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS,
+    SESSION_CHECKPOINTS, SESSION_COMPLETE, SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE,
+    SESSION_EDIT, SESSION_EXEC, SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS,
+    SESSION_FILE_GET, SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE,
+    SESSION_FILE_PUT, SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT,
+    SESSION_INTERRUPT, SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT,
+    SESSION_PLAN_ENTER, SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME,
+    SESSION_SUSPEND, SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET,
+    STATE_LIST, TOOL_BACK, TOOL_CLEAR_NOTEBOOK, TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL,
+    TOOL_EXECUTE_CELL, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_LIST, TOOL_LOOK, TOOL_RERUN_CELL,
+    TOOL_RUN, TOOL_SHOW_CELL, TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT, TRY_DISCARD
 )
 from ._wire import Op
 
@@ -457,7 +459,7 @@ class AsyncOperations:
         session_id: The session.
         code: The text, at most 64 KiB; nothing of it runs.
         cursor: Where in it: how many characters come before; default: its end.
-        detail: 1: with the source, and more of the documentation; default 0.
+        detail: 1: with the source, how a value is shown, and more of the documentation; default 0.
         """
         args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "cursor": cursor,
             "detail": detail}
@@ -506,7 +508,8 @@ class AsyncOperations:
         """An image that a cell has shown, as it is or smaller.
 
         session_id: The notebook, by the id that it shares with its session.
-        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
+            run had the number 3.
         n: Which of its images, from 0.
         width: Pixels that it may be wide: a larger PNG or JPEG is scaled down and keeps its shape.
         height: Pixels that it may be high.
@@ -779,7 +782,8 @@ class AsyncOperations:
         """Runs a cell of a notebook, again or for the first time, and answers as session.exec does.
 
         session_id: The notebook, by the id that it shares with its session.
-        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
+            run had the number 3.
         timeout_ms: How long the cell may run before it is interrupted; default: the session's
             timeout_ms, else the agent's timeout_secs, 30 seconds if nothing else is configured;
             with yield_ms its max_timeout_secs, a day.
@@ -929,7 +933,8 @@ class AsyncOperations:
         """Shows one cell of a notebook with its outputs.
 
         session_id: The notebook, by the id that it shares with its session.
-        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
+            run had the number 3.
         outputs: Whether it comes with its outputs; default true.
         """
         args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "outputs": outputs}
@@ -942,7 +947,8 @@ class AsyncOperations:
         """Changes code, kind or metadata of a cell.
 
         session_id: The notebook, by the id that it shares with its session.
-        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
+            run had the number 3.
         code: What it says from now on, at most 1 MiB.
         kind: code (the default), markdown or raw.
         metadata: An object of the caller's own, up to 256 KiB; it replaces the one before.
@@ -957,7 +963,8 @@ class AsyncOperations:
         """Removes a cell from its notebook; what it did stays done.
 
         session_id: The notebook, by the id that it shares with its session.
-        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
+            run had the number 3.
         """
         args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell}
         return t.cast(shapes.CellChange, await self._json(CELL_DELETE, args))
@@ -966,7 +973,8 @@ class AsyncOperations:
         """Puts a cell at another place of its notebook.
 
         session_id: The notebook, by the id that it shares with its session.
-        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
+            run had the number 3.
         to: The index that it is to have; -1, or one too large: the last.
         """
         args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "to": to}
@@ -976,7 +984,8 @@ class AsyncOperations:
         """Removes the outputs of a cell.
 
         session_id: The notebook, by the id that it shares with its session.
-        cell: The cell: its cell_id, or its index from 0 on; -1 is the last.
+        cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
+            run had the number 3.
         """
         args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell}
         return t.cast(shapes.CellChange, await self._json(CELL_CLEAR, args))
@@ -1206,6 +1215,16 @@ class AsyncOperations:
         args: t.Dict[str, t.Any] = {}
         return t.cast(shapes.HealthDetailed, await self._json(HEALTH_DETAILED, args))
 
+    async def oauth_resource(self) -> shapes.OauthResource:
+        """Where clients get tokens for this server, if the configuration names issuers."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.OauthResource, await self._json(OAUTH_RESOURCE, args))
+
+    async def oauth_resource_mcp(self) -> shapes.OauthResource:
+        """The same for the MCP endpoint."""
+        args: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.OauthResource, await self._json(OAUTH_RESOURCE_MCP, args))
+
     async def api_index(self) -> shapes.Index:
         """What there is: every operation with its path, in short."""
         args: t.Dict[str, t.Any] = {}
@@ -1312,3 +1331,220 @@ class AsyncOperations:
             "runtime": runtime, "code": code, "cwd": cwd, "limits": limits,
             "timeout_ms": timeout_ms, "agent": agent, "binding": binding}
         return t.cast(shapes.ReplAnswer, await self._json(REPL, args))
+
+    async def tool_run(self, code: str, *,
+                       language: t.Optional[t.Literal["python", "node", "bash"]] = None,
+                       session: t.Optional[str] = None, timeout_ms: t.Optional[int] = None,
+                       yield_ms: t.Optional[int] = None,
+                       max_tokens: t.Optional[int] = None) -> shapes.ToolResult:
+        """Runs code in a live session whose variables and files stay; without a session in the
+        caller's own, which is made if there is none.
+
+        code: Source.
+        language: Default python.
+        session: Name; a new one makes a session. Default: yours.
+        timeout_ms: Interrupt it then.
+        yield_ms: Answer by then, default 25000; wait() goes on.
+        max_tokens: Of output.
+        """
+        args: t.Dict[str, t.Any] = {"code": code, "language": language, "session": session,
+            "timeout_ms": timeout_ms, "yield_ms": yield_ms, "max_tokens": max_tokens}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_RUN, args))
+
+    def tool_run_events(self, code: str, *,
+                        language: t.Optional[t.Literal["python", "node", "bash"]] = None,
+                        session: t.Optional[str] = None, timeout_ms: t.Optional[int] = None,
+                        yield_ms: t.Optional[int] = None,
+                        max_tokens: t.Optional[int] = None) -> AsyncEvents:
+        """Runs code in a live session whose variables and files stay; without a session in the
+        caller's own, which is made if there is none. Its events as they happen; the last one is
+        `result`."""
+        args: t.Dict[str, t.Any] = {"code": code, "language": language, "session": session,
+            "timeout_ms": timeout_ms, "yield_ms": yield_ms, "max_tokens": max_tokens}
+        return self._events(TOOL_RUN, args)
+
+    async def tool_wait(self, *, session: t.Optional[str] = None, input: t.Optional[str] = None,
+                        interrupt: t.Optional[bool] = None, yield_ms: t.Optional[int] = None,
+                        max_tokens: t.Optional[int] = None) -> shapes.ToolResult:
+        """Waits on for code that still runs, and answers with what is new; gives it a line, or
+        interrupts it.
+
+        session: Name; default: yours.
+        input: The line it asks for.
+        interrupt: Stop it first.
+        yield_ms: Answer by then, default 25000; wait() goes on.
+        max_tokens: Of output.
+        """
+        args: t.Dict[str, t.Any] = {"session": session, "input": input, "interrupt": interrupt,
+            "yield_ms": yield_ms, "max_tokens": max_tokens}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_WAIT, args))
+
+    def tool_wait_events(self, *, session: t.Optional[str] = None, input: t.Optional[str] = None,
+                         interrupt: t.Optional[bool] = None, yield_ms: t.Optional[int] = None,
+                         max_tokens: t.Optional[int] = None) -> AsyncEvents:
+        """Waits on for code that still runs, and answers with what is new; gives it a line, or
+        interrupts it. Its events as they happen; the last one is `result`."""
+        args: t.Dict[str, t.Any] = {"session": session, "input": input, "interrupt": interrupt,
+            "yield_ms": yield_ms, "max_tokens": max_tokens}
+        return self._events(TOOL_WAIT, args)
+
+    async def tool_back(self,
+                        action: t.Literal["list", "undo", "redo", "branch", "try", "keep", "drop", "end"],
+                        *, to: t.Optional[int] = None, code: t.Optional[str] = None,
+                        session: t.Optional[str] = None) -> shapes.ToolResult:
+        """Goes back and forth in a session's history: undo, redo, branches, tries, the list of
+        checkpoints; or ends it.
+
+        action: What to do.
+        to: Checkpoint for undo, branch; default: before the last cell, now.
+        code: For try.
+        session: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"action": action, "to": to, "code": code, "session": session}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_BACK, args))
+
+    async def tool_look(self, *, what: t.Optional[t.Literal["names", "files", "sessions"]] = None,
+                        name: t.Optional[str] = None, output: t.Optional[int] = None,
+                        offset: t.Optional[int] = None, search: t.Optional[str] = None,
+                        session: t.Optional[str] = None,
+                        max_tokens: t.Optional[int] = None) -> shapes.ToolResult:
+        """Shows what there is: names, one of them in detail, files, sessions, the output of an
+        earlier cell or lines of it.
+
+        what: Default names.
+        name: One name in detail.
+        output: All output of this cell.
+        offset: Bytes of output to skip.
+        search: Only lines, names or files with this text.
+        session: Name; default: yours.
+        max_tokens: Of output.
+        """
+        args: t.Dict[str, t.Any] = {"what": what, "name": name, "output": output,
+            "offset": offset, "search": search, "session": session, "max_tokens": max_tokens}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_LOOK, args))
+
+    async def tool_file(self, action: t.Literal["put", "get", "list", "delete"], *,
+                        path: t.Optional[str] = None, content: t.Optional[str] = None,
+                        offset: t.Optional[int] = None, session: t.Optional[str] = None,
+                        max_tokens: t.Optional[int] = None) -> shapes.ToolResult:
+        """Puts, gets, lists or deletes files of a session's workspace.
+
+        action: What to do.
+        path: In /workspace.
+        content: For put: text, or data:;base64,…
+        offset: For get: bytes to skip.
+        session: Name; default: yours.
+        max_tokens: Of output.
+        """
+        args: t.Dict[str, t.Any] = {"action": action, "path": path, "content": content,
+            "offset": offset, "session": session, "max_tokens": max_tokens}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_FILE, args))
+
+    async def tool_execute_cell(self, code: str, *, notebook: t.Optional[str] = None,
+                                timeout_ms: t.Optional[int] = None,
+                                yield_ms: t.Optional[int] = None) -> shapes.ToolResult:
+        """Adds a cell to a notebook and runs it.
+
+        code: Source.
+        notebook: Name; default: yours.
+        timeout_ms: Interrupt it then.
+        yield_ms: Answer by then, default 25000; the tool wait goes on.
+        """
+        args: t.Dict[str, t.Any] = {"code": code, "notebook": notebook, "timeout_ms": timeout_ms,
+            "yield_ms": yield_ms}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_EXECUTE_CELL, args))
+
+    def tool_execute_cell_events(self, code: str, *, notebook: t.Optional[str] = None,
+                                 timeout_ms: t.Optional[int] = None,
+                                 yield_ms: t.Optional[int] = None) -> AsyncEvents:
+        """Adds a cell to a notebook and runs it. Its events as they happen; the last one is
+        `result`."""
+        args: t.Dict[str, t.Any] = {"code": code, "notebook": notebook, "timeout_ms": timeout_ms,
+            "yield_ms": yield_ms}
+        return self._events(TOOL_EXECUTE_CELL, args)
+
+    async def tool_rerun_cell(self, cell: int, *, code: t.Optional[str] = None,
+                              notebook: t.Optional[str] = None, timeout_ms: t.Optional[int] = None,
+                              yield_ms: t.Optional[int] = None) -> shapes.ToolResult:
+        """Runs a cell of a notebook again, with other code if that is given.
+
+        cell: Number from 0; -1: the last.
+        code: To replace its code.
+        notebook: Name; default: yours.
+        timeout_ms: Interrupt it then.
+        yield_ms: Answer by then, default 25000; the tool wait goes on.
+        """
+        args: t.Dict[str, t.Any] = {"cell": cell, "code": code, "notebook": notebook,
+            "timeout_ms": timeout_ms, "yield_ms": yield_ms}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_RERUN_CELL, args))
+
+    def tool_rerun_cell_events(self, cell: int, *, code: t.Optional[str] = None,
+                               notebook: t.Optional[str] = None, timeout_ms: t.Optional[int] = None,
+                               yield_ms: t.Optional[int] = None) -> AsyncEvents:
+        """Runs a cell of a notebook again, with other code if that is given. Its events as they
+        happen; the last one is `result`."""
+        args: t.Dict[str, t.Any] = {"cell": cell, "code": code, "notebook": notebook,
+            "timeout_ms": timeout_ms, "yield_ms": yield_ms}
+        return self._events(TOOL_RERUN_CELL, args)
+
+    async def tool_show_cell(self, cell: int, *,
+                             notebook: t.Optional[str] = None) -> shapes.ToolResult:
+        """Shows a cell of a notebook: its code and what it showed.
+
+        cell: Number from 0; -1: the last.
+        notebook: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"cell": cell, "notebook": notebook}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_SHOW_CELL, args))
+
+    async def tool_show_notebook(self, *, notebook: t.Optional[str] = None) -> shapes.ToolResult:
+        """Shows all cells of a notebook.
+
+        notebook: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"notebook": notebook}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_SHOW_NOTEBOOK, args))
+
+    async def tool_delete_cell(self, cell: int, *,
+                               notebook: t.Optional[str] = None) -> shapes.ToolResult:
+        """Removes a cell from a notebook; what it did stays done.
+
+        cell: Number from 0; -1: the last.
+        notebook: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"cell": cell, "notebook": notebook}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_DELETE_CELL, args))
+
+    async def tool_clear_notebook(self, *, notebook: t.Optional[str] = None) -> shapes.ToolResult:
+        """Removes all cells of a notebook; variables stay.
+
+        notebook: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"notebook": notebook}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_CLEAR_NOTEBOOK, args))
+
+    async def tool_create_notebook(self, name: str) -> shapes.ToolResult:
+        """Makes a notebook, which is the caller's own from then on.
+
+        name: Its title.
+        """
+        args: t.Dict[str, t.Any] = {"name": name}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_CREATE_NOTEBOOK, args))
+
+    async def tool_export_ipynb(self, path: str, *,
+                                notebook: t.Optional[str] = None) -> shapes.ToolResult:
+        """Writes a notebook as .ipynb into its session's workspace.
+
+        path: In /workspace.
+        notebook: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"path": path, "notebook": notebook}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_EXPORT_IPYNB, args))
+
+    async def tool_list(self, *, sets: t.Optional[str] = None) -> shapes.ToolList:
+        """The tools of one or more sets as models are given them; POST /v1/tools/NAME calls one.
+
+        sets: Sets of tools, with commas between: core, repl, notebook; default core.
+        """
+        args: t.Dict[str, t.Any] = {"sets": sets}
+        return t.cast(shapes.ToolList, await self._json(TOOL_LIST, args))

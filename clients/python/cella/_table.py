@@ -114,6 +114,10 @@ NOTEBOOK_DELETE = Op("notebook.delete", "DELETE", "/v1/notebooks/{session_id}", 
 FILE_GET = Op("file.get", "GET", "/v1/files/{token}/{name}", (), ("read_only", "public"))
 HEALTH = Op("health", "GET", "/health", (), ("read_only", "public"))
 HEALTH_DETAILED = Op("health.detailed", "GET", "/health/detailed", (), ("read_only",))
+OAUTH_RESOURCE = Op("oauth.resource", "GET", "/.well-known/oauth-protected-resource", (),
+                    ("read_only", "public"))
+OAUTH_RESOURCE_MCP = Op("oauth.resource_mcp", "GET", "/.well-known/oauth-protected-resource/mcp",
+                        (), ("read_only", "public"))
 API_INDEX = Op("api.index", "GET", "/v1", (), ("read_only", "public"))
 API_OPENAPI = Op("api.openapi", "GET", "/openapi.json", (), ("read_only", "public"))
 API_ROOT = Op("api.root", "GET", "/", (), ("read_only", "public"))
@@ -129,3 +133,23 @@ STATE_LIST = Op("state.list", "GET", "/v1/states", (), ("read_only",))
 STATE_GET = Op("state.get", "GET", "/v1/states/{name}", ("with_state",), ("read_only",))
 STATE_DELETE = Op("state.delete", "DELETE", "/v1/states/{name}", (), ("mutating",))
 REPL = Op("repl", "POST", "/v1/repl", (), ("mutating", "makes_session", "runs_code"))
+TOOL_RUN = Op("tool.run", "POST", "/v1/tools/run", (),
+              ("mutating", "streams", "makes_session", "runs_code"))
+TOOL_WAIT = Op("tool.wait", "POST", "/v1/tools/wait", (), ("mutating", "streams", "runs_code"))
+TOOL_BACK = Op("tool.back", "POST", "/v1/tools/back", (),
+               ("mutating", "makes_session", "runs_code"))
+TOOL_LOOK = Op("tool.look", "POST", "/v1/tools/look", (), ("read_only",))
+TOOL_FILE = Op("tool.file", "POST", "/v1/tools/file", (), ("mutating", "makes_session"))
+TOOL_EXECUTE_CELL = Op("tool.execute_cell", "POST", "/v1/tools/execute_cell", (),
+                       ("mutating", "streams", "makes_session", "runs_code"))
+TOOL_RERUN_CELL = Op("tool.rerun_cell", "POST", "/v1/tools/rerun_cell", (),
+                     ("mutating", "streams", "runs_code"))
+TOOL_SHOW_CELL = Op("tool.show_cell", "POST", "/v1/tools/show_cell", (), ("read_only",))
+TOOL_SHOW_NOTEBOOK = Op("tool.show_notebook", "POST", "/v1/tools/show_notebook", (), ("read_only",))
+TOOL_DELETE_CELL = Op("tool.delete_cell", "POST", "/v1/tools/delete_cell", (), ("mutating",))
+TOOL_CLEAR_NOTEBOOK = Op("tool.clear_notebook", "POST", "/v1/tools/clear_notebook", (),
+                         ("mutating",))
+TOOL_CREATE_NOTEBOOK = Op("tool.create_notebook", "POST", "/v1/tools/create_notebook", (),
+                          ("mutating", "makes_session"))
+TOOL_EXPORT_IPYNB = Op("tool.export_ipynb", "POST", "/v1/tools/export_ipynb", (), ("mutating",))
+TOOL_LIST = Op("tool.list", "GET", "/v1/tools", ("sets",), ("read_only", "public"))

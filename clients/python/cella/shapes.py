@@ -527,6 +527,7 @@ class Meaning(_MeaningAlways, total=False):
     file: str
     line: int
     source: str
+    preview: str
     partial: bool
 
 
@@ -1090,6 +1091,18 @@ class Store(_StoreAlways, total=False):
     journal_bytes: int
 
 
+class _OauthResourceAlways(t.TypedDict):
+    resource: str
+    resource_name: str
+    authorization_servers: t.List[str]
+    scopes_supported: t.List[str]
+    bearer_methods_supported: t.List[str]
+
+
+class OauthResource(_OauthResourceAlways, total=False):
+    """Where clients get tokens, as RFC 9728 has it."""
+
+
 class _IndexAlways(t.TypedDict):
     name: str
     version: str
@@ -1379,3 +1392,61 @@ class Listed(_ListedAlways, total=False):
     spawned_at: str
     output_len: int
     exit_code: t.Optional[int]
+
+
+class _ToolResultAlways(t.TypedDict):
+    content: t.List[ToolContent]
+
+
+class ToolResult(_ToolResultAlways, total=False):
+    """What a tool answers, as MCP has it."""
+
+    isError: bool
+    pending: ToolPending
+
+
+class _ToolContentAlways(t.TypedDict):
+    type: str
+
+
+class ToolContent(_ToolContentAlways, total=False):
+    """A piece of a tool's answer, as MCP has it."""
+
+    text: str
+    data: str
+    mimeType: str
+    uri: str
+    name: str
+
+
+class _ToolPendingAlways(t.TypedDict):
+    session: str
+    exec_id: int
+    kind: str
+
+
+class ToolPending(_ToolPendingAlways, total=False):
+    """A cell that goes on."""
+
+    prompt: str
+    is_password: bool
+
+
+class _ToolListAlways(t.TypedDict):
+    tools: t.List[Tool]
+    count: int
+
+
+class ToolList(_ToolListAlways, total=False):
+    """Tools for models."""
+
+
+class _ToolAlways(t.TypedDict):
+    name: str
+    description: str
+    inputSchema: t.Dict[str, t.Any]
+    annotations: t.Dict[str, t.Any]
+
+
+class Tool(_ToolAlways, total=False):
+    """A tool, as MCP describes it."""

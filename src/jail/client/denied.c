@@ -78,7 +78,7 @@ static bool answer_one(const struct denied *d, struct seccomp_data *ret_call)
     return true;
 }
 
-static void on_poll(void *context, int events)
+static void denied_on_poll(void *context, int events)
 {
     struct denied *d = context;
     bool is_freed = false, is_over = false;
@@ -132,7 +132,7 @@ struct denied *denied_new(uv_loop_t *loop, int listener, uint64_t network, denie
     if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
         MAX(sizes.seccomp_notif, sizes.seccomp_notif_resp) <= NOTICE_BYTES_MAX &&
         is_listener(listener))
-        d->poll = loop_poll_new(loop, listener, on_poll, d);
+        d->poll = loop_poll_new(loop, listener, denied_on_poll, d);
     if (d->poll == NULL) {
         denied_free(d);
         return NULL;

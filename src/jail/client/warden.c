@@ -82,8 +82,8 @@ static int make_dir(const char *path, mode_t mode, bool is_root, struct err *e)
     return 0;
 }
 
-static int make_dirs(const char *data_dir, bool is_root, char workspaces[PATH_SIZE],
-                     char blobs[PATH_SIZE], struct err *e)
+static int warden_make_dirs(const char *data_dir, bool is_root, char workspaces[PATH_SIZE],
+                            char blobs[PATH_SIZE], struct err *e)
 {
     snprintf(workspaces, PATH_SIZE, "%s/workspaces", data_dir);
     snprintf(blobs, PATH_SIZE, "%s/blobs", data_dir);
@@ -121,7 +121,7 @@ int warden_start(const struct warden_config *config, struct warden **ret_warden,
     char workspaces[PATH_SIZE], blobs[PATH_SIZE];
     bool is_root = geteuid() == 0;
     int control[2], lifeline[2];
-    if (make_dirs(config->data_dir, is_root, workspaces, blobs, e) < 0 ||
+    if (warden_make_dirs(config->data_dir, is_root, workspaces, blobs, e) < 0 ||
         seccomp_compile(&filter, e) < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
@@ -214,7 +214,8 @@ void warden_free(struct warden *w)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void tell(struct warden *w, enum warden_event_type type, bool is_final, const char *text)
+static void warden_tell(struct warden *w, enum warden_event_type type, bool is_final,
+                        const char *text)
 {
     w->on_event(w->context,
                 &(struct warden_event){.type = type, .is_final = is_final, .fd = -1, .text = text});
@@ -231,7 +232,7 @@ static void lose(struct warden *w)
         free_unsent(CONTAINER_OF(at, struct unsent, link));
     w->state = WARDEN_DOWN;
     if (was_up)
-        tell(w, WARDEN_LOST, false, "it crashed or was killed, and is being started again");
+        warden_tell(w, WARDEN_LOST, false, "it crashed or was killed, and is being started again");
 }
 
 /* What a new warden says of itself before anything else. */
@@ -242,7 +243,7 @@ static void on_first_report(struct warden *w, int type)
         return;
     }
     w->state = WARDEN_UP;
-    tell(w, WARDEN_BACK, false, "the process that keeps the sandboxes was started again");
+    warden_tell(w, WARDEN_BACK, false, "the process that keeps the sandboxes was started again");
 }
 
 static void deliver(struct warden *w, const char *message, int fd)
@@ -322,7 +323,7 @@ static void send_unsent(void *context)
         loop_poll_want(w->poll, LOOP_READ);
 }
 
-static void on_poll(void *context, int events)
+static void warden_on_poll(void *context, int events)
 {
     struct warden *w = context;
     if (events & LOOP_WRITE)
@@ -333,7 +334,7 @@ static void on_poll(void *context, int events)
 
 static bool watch_control(struct warden *w)
 {
-    w->poll = loop_poll_new(w->loop, w->control, on_poll, w);
+    w->poll = loop_poll_new(w->loop, w->control, warden_on_poll, w);
     if (w->poll != NULL)
         loop_poll_want(w->poll, LOOP_READ);
     return w->poll != NULL;
@@ -360,7 +361,7 @@ static void on_guardian(void *context, int events)
     cleanup_fd(&control);
     loop_poll_want(w->guardian_poll, 0);
     w->state = WARDEN_OVER;
-    tell(w, WARDEN_LOST, true, "it ended and could not be started again");
+    warden_tell(w, WARDEN_LOST, true, "it ended and could not be started again");
 }
 
 void warden_attach(struct warden *w, uv_loop_t *loop, warden_on_event on_event, void *context)

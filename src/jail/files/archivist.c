@@ -23,9 +23,9 @@
 #include <time.h>
 
 enum {
-    WORKERS_MAX = 16,
-    KNOWN_MAX = 500 * 1000, /* names in memory, of all workspaces together: about 100 MB */
-    ARENAS_MAX = 2,         /* of malloc: threads are for waiting, not for speed */
+    ARCHIVIST_WORKERS_MAX = 16,
+    KNOWN_MAX = 500 * 1000,   /* names in memory, of all workspaces together: about 100 MB */
+    ARCHIVIST_ARENAS_MAX = 2, /* of malloc: threads are for waiting, not for speed */
     /* Processor time for one workspace: so much at once, and of each second later on. Nobody's
      * limits count it. */
     CPU_AT_ONCE_MS = 10000,
@@ -69,7 +69,7 @@ static struct {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void say(const struct archivist_order *order, const struct buf *text)
+static void archivist_say(const struct archivist_order *order, const struct buf *text)
 {
     char message[sizeof(struct archivist_word) + MESSAGE_TEXT_MAX];
     struct archivist_word word = {.type = order->type, .ticket = order->ticket};
@@ -198,7 +198,7 @@ static void carry_out(struct archivist_place *p, const struct archivist_order *o
         file(p, order, fd, &out);
     else
         restore(p, order, &out);
-    say(order, &out);
+    archivist_say(order, &out);
 }
 
 /* ---- who does it ----------------------------------------------------------------------------- */
@@ -268,7 +268,7 @@ static void put_back(struct archivist_place *p)
         drop_place(CONTAINER_OF(list_first(&archivist.resting), struct archivist_place, link));
 }
 
-static uint64_t cpu_ns(void)
+static uint64_t archivist_cpu_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -291,7 +291,7 @@ static void wait_for_work(void)
     }
 }
 
-static void *work(void *unused)
+static void *archivist_work(void *unused)
 {
     (void)unused;
     pthread_mutex_lock(&archivist.lock);
@@ -305,11 +305,11 @@ static void *work(void *unused)
         archivist.n_ready--;
         list_remove(&order->link);
         pthread_mutex_unlock(&archivist.lock);
-        uint64_t began_ns = cpu_ns();
+        uint64_t began_ns = archivist_cpu_ns();
         carry_out(p, &order->what, order->fd);
         cleanup_fd(&order->fd);
         free(order);
-        uint64_t used_ns = cpu_ns() - began_ns;
+        uint64_t used_ns = archivist_cpu_ns() - began_ns;
         pthread_mutex_lock(&archivist.lock);
         /* A bucket that leaks. What has a share of its own is slow alone when it uses it up. */
         uint64_t now_ms = clock_mono_ms(), at_once_ns = clock_scaled_ms(CPU_AT_ONCE_MS) * NS_PER_MS;
@@ -348,9 +348,9 @@ static void take_order(const struct archivist_order *what, int fd)
     if (!p->is_busy) {
         p->is_busy = true;
         queue(p);
-        if (archivist.n_ready > archivist.n_idle && archivist.n_workers < WORKERS_MAX) {
+        if (archivist.n_ready > archivist.n_idle && archivist.n_workers < ARCHIVIST_WORKERS_MAX) {
             pthread_t thread;
-            if (pthread_create(&thread, NULL, work, NULL) == 0) {
+            if (pthread_create(&thread, NULL, archivist_work, NULL) == 0) {
                 pthread_detach(thread);
                 archivist.n_workers++;
             } else if (archivist.n_workers == 0) {
@@ -385,7 +385,7 @@ static int keep_needed_capabilities(void)
 _Noreturn void archivist_main(int sock, int workspaces, int store)
 {
     prctl(PR_SET_NAME, "cella-archivist");
-    mallopt(M_ARENA_MAX, ARENAS_MAX);
+    mallopt(M_ARENA_MAX, ARCHIVIST_ARENAS_MAX);
     /* SIGIO: somebody wants a file on which we hold a lease for a moment. SIGXFSZ: the error code
      * says it better. */
     static const int ignored[] = {SIGIO, SIGXFSZ, SIGPIPE};

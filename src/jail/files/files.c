@@ -13,7 +13,7 @@
 #include <time.h>
 
 enum {
-    ENTRY_COST_BYTES = 512, /* as the keeper counts */
+    FILES_ENTRY_COST_BYTES = 512, /* as the keeper counts */
     BLOCK_BYTES = 4096,
     SHOWN = 200, /* bytes of a path in a message */
 };
@@ -238,7 +238,7 @@ uint64_t file_on_disk(uint64_t bytes)
 
 uint64_t file_space_left(const struct file_job *j)
 {
-    struct measure m = measure_named(j->workspace, ENTRY_COST_BYTES);
+    struct measure m = measure_named(j->workspace, FILES_ENTRY_COST_BYTES);
     return m.is_excessive ? 0 : j->order->max_bytes - MIN(m.bytes, j->order->max_bytes);
 }
 

@@ -21,8 +21,8 @@ enum {
     ENTRIES_MAX = 200000, /* files of one workspace */
     DEPTH_ENDLESS = 4 * DEPTH_MAX,
     ENTRIES_ENDLESS = ENTRIES_MAX + ENTRIES_MAX / 4,
-    MAPS_EVERY_MS = 500, /* what is mapped takes longer to read than what is open */
-    HELD_MAX = 1 << 20,  /* descriptors and mappings that lead to files without a name */
+    MAPS_EVERY_MS = 500,        /* what is mapped takes longer to read than what is open */
+    MEASURE_HELD_MAX = 1 << 20, /* descriptors and mappings that lead to files without a name */
     STEPS_PER_LOOK_AT_CLOCK = 32,
     UNFINISHED_EXCESSIVE = 3, /* measurements in a row */
     UNFINISHED_ENDLESS = 6,
@@ -90,7 +90,7 @@ struct held_list {
     bool is_unfinished;
 };
 
-static uint64_t cpu_ns(void)
+static uint64_t measure_cpu_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -100,12 +100,12 @@ static uint64_t cpu_ns(void)
 /* A session decides how many steps there are, and we how many we take. */
 static bool may_go_on(struct held_list *list)
 {
-    if (++list->n_steps % STEPS_PER_LOOK_AT_CLOCK == 0 && cpu_ns() > list->until_cpu_ns)
+    if (++list->n_steps % STEPS_PER_LOOK_AT_CLOCK == 0 && measure_cpu_ns() > list->until_cpu_ns)
         list->is_unfinished = true;
     return !list->is_unfinished;
 }
 
-static ino_t namespace_of(int proc, const char *pid)
+static ino_t measure_namespace_of(int proc, const char *pid)
 {
     char path[TASK_PATH];
     struct stat st;
@@ -115,12 +115,12 @@ static ino_t namespace_of(int proc, const char *pid)
 
 ino_t measure_init_namespace(int proc)
 {
-    return namespace_of(proc, "1");
+    return measure_namespace_of(proc, "1");
 }
 
 bool measure_is_resident(int proc, const char *pid, ino_t init)
 {
-    return init == 0 || namespace_of(proc, pid) == init;
+    return init == 0 || measure_namespace_of(proc, pid) == init;
 }
 
 /* Neighbours are often pieces of one file, of which the largest counts. */
@@ -131,7 +131,7 @@ static void note(struct held_list *list, ino_t inode, uint64_t bytes)
         last->bytes = MAX(last->bytes, bytes);
         return;
     }
-    if (list->len == HELD_MAX) {
+    if (list->len == MEASURE_HELD_MAX) {
         list->is_unfinished = true;
         return;
     }
@@ -314,7 +314,7 @@ struct measure measure_workspace(int workspace, int proc, uint64_t entry_cost, u
     if (fstat(workspace, &st) < 0)
         return *m;
     walk_dir(workspace, ".", 0, &walk);
-    uint64_t until_cpu_ns = cpu_ns() + held_cpu_ms * 1000000;
+    uint64_t until_cpu_ns = measure_cpu_ns() + held_cpu_ms * 1000000;
     bool is_finished = sum_held(proc, st.st_dev, until_cpu_ns, look_at_open, &open_bytes);
     bool looks_at_mapped = clock_mono_ms() >= held->next_ms;
     if (looks_at_mapped) {

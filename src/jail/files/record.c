@@ -42,9 +42,9 @@ struct workspace_record {
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-static int give_up(struct workspace_record *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static int record_give_up(struct workspace_record *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static int give_up(struct workspace_record *r, const char *fmt, ...)
+static int record_give_up(struct workspace_record *r, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -63,12 +63,12 @@ static int over_budget(struct workspace_record *r, int given_up)
 static int give_up_store(struct workspace_record *r, int errnum)
 {
     if (errnum == -ENOSPC || errnum == -EDQUOT || errnum == -EFBIG)
-        return give_up(r, "the disk of the data directory is full (%s): free some space",
-                       strerror(-errnum));
+        return record_give_up(r, "the disk of the data directory is full (%s): free some space",
+                              strerror(-errnum));
     if (errnum == -EROFS)
-        return give_up(r, "the data directory cannot be written to: it is read-only");
-    return give_up(r, "the file %.300s cannot be kept in the store: %s", r->path,
-                   strerror(-errnum));
+        return record_give_up(r, "the data directory cannot be written to: it is read-only");
+    return record_give_up(r, "the file %.300s cannot be kept in the store: %s", r->path,
+                          strerror(-errnum));
 }
 
 /* What was known of the current path. The walk goes in the manifest's order, so one look forward
@@ -94,7 +94,7 @@ static int append(struct workspace_record *r, struct manifest_entry *entry, cons
                   const struct archive_seen *seen)
 {
     if (r->n > r->budget->files || r->n >= MANIFEST_ENTRIES_MAX)
-        return over_budget(r, give_up(r, "there are more than %u files", r->budget->files));
+        return over_budget(r, record_give_up(r, "there are more than %u files", r->budget->files));
     entry->path = r->path;
     entry->path_len = r->path_len;
     entry->mode = entry->type == MANIFEST_LINK ? 0777 : st->st_mode & 07777;
@@ -103,7 +103,7 @@ static int append(struct workspace_record *r, struct manifest_entry *entry, cons
         entry->target = "";
     manifest_append(&r->manifest, entry);
     if (r->manifest.overflowed)
-        return over_budget(r, give_up(r, "the names of the files are too long"));
+        return over_budget(r, record_give_up(r, "the names of the files are too long"));
     if (r->n == r->cap) {
         r->cap = MAX(2 * r->cap, (size_t)64);
         r->seen = mem_realloc(r->seen, r->cap * sizeof(*r->seen));
@@ -171,8 +171,8 @@ static int store_file(struct workspace_record *r, int fd, const struct stat *st,
         /* What is too large for the rest of the budget may be in the store all the same. */
         int e = blob_hash_file(fd, size, &put->hash);
         if (e == 0 && blob_touch(r->store, &put->hash) < 0)
-            return give_up(r, "more than %llu MB changed at once",
-                           (unsigned long long)(r->budget->new_bytes >> 20));
+            return record_give_up(r, "more than %llu MB changed at once",
+                                  (unsigned long long)(r->budget->new_bytes >> 20));
         return e;
     }
     return blob_put_file(r->store, fd, size, put);
@@ -226,18 +226,18 @@ static int record_changed(struct workspace_record *r, int dir, const char *name,
     for (int i = 0; i < READ_TRIES && e == -EAGAIN; i++) {
         _fd_ int fd = tree_open(dir, name, O_RDONLY, 0);
         if (fd == -EAGAIN)
-            return give_up(r, "the file %.300s is locked by a lease", r->path);
+            return record_give_up(r, "the file %.300s is locked by a lease", r->path);
         if (fd == -ENOENT || fd == -ELOOP) { /* gone, or no file any more */
             r->out->is_torn = true;
             return 0;
         }
         if (fd < 0)
-            return give_up(r, "the file %.300s cannot be read: %s", r->path, strerror(-fd));
+            return record_give_up(r, "the file %.300s cannot be read: %s", r->path, strerror(-fd));
         e = read_file(r, fd, &st, old, &entry, &seen);
         r->out->is_torn |= e == -EAGAIN;
     }
     if (e == -EAGAIN)
-        return give_up(r, "the file %.300s does not stop changing", r->path);
+        return record_give_up(r, "the file %.300s does not stop changing", r->path);
     if (e < 0)
         return r->out->reason[0] != '\0' ? -1 : give_up_store(r, e);
     return append(r, &entry, &st, &seen);
@@ -279,8 +279,8 @@ static int record_name(struct workspace_record *r, int dir, const char *name, in
         const struct archive_seen *seen = NULL;
         struct manifest_entry entry = {.type = MANIFEST_FILE, .size = (uint64_t)st.st_size};
         if (r->out->bytes + (uint64_t)st.st_size > r->budget->bytes)
-            return over_budget(r, give_up(r, "the files have more than %llu MB",
-                                          (unsigned long long)(r->budget->bytes >> 20)));
+            return over_budget(r, record_give_up(r, "the files have more than %llu MB",
+                                                 (unsigned long long)(r->budget->bytes >> 20)));
         r->out->bytes += (uint64_t)st.st_size;
         const struct manifest_entry *old = known(r, &seen);
         if (old != NULL && old->type == MANIFEST_FILE && archive_is_unchanged(seen, &st) &&
@@ -298,17 +298,19 @@ static int record_name(struct workspace_record *r, int dir, const char *name, in
     }
     if (S_ISDIR(st.st_mode)) {
         if (depth >= MANIFEST_DEPTH_MAX)
-            return over_budget(r, give_up(r, "directories lie more than %d deep: %.300s",
-                                          MANIFEST_DEPTH_MAX, r->path));
+            return over_budget(r, record_give_up(r, "directories lie more than %d deep: %.300s",
+                                                 MANIFEST_DEPTH_MAX, r->path));
         _fd_ int child = tree_open(dir, name, O_RDONLY | O_DIRECTORY, 0);
         if (child == -ENOENT || child == -ELOOP || child == -ENOTDIR) {
             r->out->is_torn = true;
             return 0;
         }
         if (child == -EXDEV) /* nobody in a jail can mount, so it is the administrator's */
-            return over_budget(r, give_up(r, "another file system is mounted on %.300s", r->path));
+            return over_budget(
+                r, record_give_up(r, "another file system is mounted on %.300s", r->path));
         if (child < 0)
-            return give_up(r, "the directory %.300s cannot be read: %s", r->path, strerror(-child));
+            return record_give_up(r, "the directory %.300s cannot be read: %s", r->path,
+                                  strerror(-child));
         return record_dir(r, child, depth + 1);
     }
     return S_ISLNK(st.st_mode) ? record_link(r, dir, name, &st) : record_other(r, &st);
@@ -321,7 +323,8 @@ static int record_names(struct workspace_record *r, int dir, const struct tree_n
     for (size_t i = 0; i < names->n; i++) {
         size_t len = strlen(names->names[i]);
         if (parent_len + len + 1 > MANIFEST_PATH_MAX)
-            return over_budget(r, give_up(r, "a path has more than %d bytes", MANIFEST_PATH_MAX));
+            return over_budget(
+                r, record_give_up(r, "a path has more than %d bytes", MANIFEST_PATH_MAX));
         if (parent_len > 0)
             r->path[r->path_len++] = '/';
         memcpy(r->path + r->path_len, names->names[i], len + 1);
@@ -340,14 +343,15 @@ static int record_dir(struct workspace_record *r, int dir, int depth)
     struct manifest_entry entry = {.type = MANIFEST_DIR};
     struct tree_names names = {0};
     if (fstat(dir, &st) < 0)
-        return give_up(r, "the directory %.300s cannot be read: %s", r->path, strerror(errno));
+        return record_give_up(r, "the directory %.300s cannot be read: %s", r->path,
+                              strerror(errno));
     if (append(r, &entry, &st, NULL) < 0)
         return -1;
     int e = tree_list(dir, r->budget->files, &names);
     if (e == -E2BIG)
-        return over_budget(r, give_up(r, "there are more than %u files", r->budget->files));
+        return over_budget(r, record_give_up(r, "there are more than %u files", r->budget->files));
     if (e < 0)
-        return give_up(r, "the directory %.300s cannot be read: %s", r->path, strerror(-e));
+        return record_give_up(r, "the directory %.300s cannot be read: %s", r->path, strerror(-e));
     e = record_names(r, dir, &names, depth);
     tree_names_free(&names);
     if (e == 0 && (fstat(dir, &after) < 0 || tree_ns(&after.st_ctim) != tree_ns(&st.st_ctim)))
@@ -366,7 +370,7 @@ static bool sees_clean_pages(int workspace)
            fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == F2FS_SUPER_MAGIC;
 }
 
-static int finish(struct workspace_record *r)
+static int record_finish(struct workspace_record *r)
 {
     struct blob_put put;
     struct manifest *m;
@@ -376,7 +380,7 @@ static int finish(struct workspace_record *r)
     if (failed < 0)
         return give_up_store(r, failed);
     if (manifest_parse(r->manifest.data, r->manifest.len, &m, &e) < 0)
-        return give_up(r, "%s", e.message);
+        return record_give_up(r, "%s", e.message);
     archive_know(r->archive, m, &put.hash, take_ptr(r->seen), r->touched_ms);
     r->out->has_manifest = true;
     r->out->manifest = put.hash;
@@ -403,7 +407,7 @@ void archive_record(struct archive *a, int workspace, int store, const struct bl
     };
     manifest_begin(&r.manifest);
     if (record_dir(&r, workspace, 0) == 0)
-        finish(&r);
+        record_finish(&r);
     buf_free(&r.manifest);
     free(r.seen);
 }

@@ -20,7 +20,7 @@
 enum {
     STREAMS_MAX = 128,       /* at a time */
     STREAMS_OF_ONE_MAX = 16, /* workspace */
-    STACK_BYTES = 512 * 1024,
+    STREAMS_STACK_BYTES = 512 * 1024,
     ZEROS = 64 * 1024,
     WATCHED_MAX = 10000,     /* names that are watched */
     WATCHED_DIRS_MAX = 1000, /* by inotify */
@@ -368,7 +368,7 @@ static int stream_start(struct stream *s)
     pthread_attr_t attributes;
     pthread_t thread;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_attr_setstacksize(&attributes, STREAMS_STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     int e = pthread_create(&thread, &attributes, stream_run, s);
     pthread_attr_destroy(&attributes);

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 
 enum {
-    HELD_MAX = 128,     /* directories held open while a tree is removed */
-    ENTRIES_SIZE = KIB, /* of each of them, on the stack */
+    TREE_HELD_MAX = 128, /* directories held open while a tree is removed */
+    ENTRIES_SIZE = KIB,  /* of each of them, on the stack */
 };
 
 int tree_open(int dir, const char *name, int flags, mode_t mode)
@@ -156,7 +156,7 @@ static void remove_one(struct removal *r, int dir, const char *name, int depth)
     /* The owner may have forbidden it to everybody, itself included. */
     fchmod(child, 0700);
     char moved[48];
-    if (depth < HELD_MAX)
+    if (depth < TREE_HELD_MAX)
         remove_contents(r, child, depth + 1);
     else if (renameat2(dir, name, r->dir, moved_name(r, r->n_moved, moved), RENAME_NOREPLACE) == 0)
         r->n_moved++; /* too deep for our descriptors: it is now a neighbour of the whole */

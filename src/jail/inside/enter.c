@@ -30,7 +30,7 @@ enum {
 #define JOINED_NAMESPACES                                                                          \
     (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-static int hide(const struct enter_args *a)
+static int enter_hide(const struct enter_args *a)
 {
     (void)a;
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
@@ -46,7 +46,7 @@ static int show(const struct enter_args *a)
  * from here on is counted. Writing ourselves into v1's `tasks` costs 20 us; being moved by someone
  * else waits for an RCU grace period (7 ms).
  */
-static int join_cgroups(const struct enter_args *a)
+static int enter_join_cgroups(const struct enter_args *a)
 {
     for (size_t i = 0; i < a->n_cgroup_fds; i++)
         if (write(a->cgroup_fds[i], "0", 1) != 1)
@@ -61,7 +61,7 @@ static int join_namespaces(const struct enter_args *a)
 
 /* Nothing of the zygote's descriptors may survive. The order matters: the socket moves out of the
  * way first, because its number may be one of those that /dev/null takes. */
-static int take_descriptors(const struct enter_args *a)
+static int enter_take_descriptors(const struct enter_args *a)
 {
     int sock = fcntl(a->session_sock, F_DUPFD_CLOEXEC, 64);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -225,12 +225,12 @@ int jail_enter(const struct enter_args *args, const char **ret_step)
         const char *name;
         int (*run)(const struct enter_args *);
     } steps[] = {
-        {"hide from those inside", hide},
-        {"join the cgroup", join_cgroups},
+        {"hide from those inside", enter_hide},
+        {"join the cgroup", enter_join_cgroups},
         {"join the jail's namespaces", join_namespaces},
         {"start a session of its own", own_session},
         {"set resource limits", set_limits}, /* reads /proc, so before descriptors close */
-        {"close inherited descriptors", take_descriptors},
+        {"close inherited descriptors", enter_take_descriptors},
         {"drop privileges", become_prisoner},
         {"reset signals", reset_signals},
         {"restrict files with Landlock", restrict_files},

@@ -15,7 +15,7 @@ const char *const room_namespaces[ROOM_NAMESPACES] = {
 };
 
 /* The filter lets exactly these pass. */
-static const int flags[ROOM_NAMESPACES] = {
+static const int room_flags[ROOM_NAMESPACES] = {
     CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNS,     CLONE_NEWNET,
     CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP,
 };
@@ -38,7 +38,7 @@ static int open_key(int key, struct branch_entry *ret)
 }
 
 /* First, so that the copy's own pages are counted where they belong. */
-static int join_cgroups(const struct branch_entry *room)
+static int room_join_cgroups(const struct branch_entry *room)
 {
     for (size_t i = ROOM_NAMESPACES; i < room->n_fds; i++)
         if (write(room->fds[i], "0", 1) != 1)
@@ -49,7 +49,7 @@ static int join_cgroups(const struct branch_entry *room)
 static int join(const struct branch_entry *room, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
-        if (setns(room->fds[i], flags[i]) < 0)
+        if (setns(room->fds[i], room_flags[i]) < 0)
             return -errno;
     return 0;
 }
@@ -63,7 +63,7 @@ static int change_directory(const char *name)
 /* All but the last step happens in a process that ends here. */
 static int enter(const struct branch_entry *room, const char *directory)
 {
-    int r = join_cgroups(room);
+    int r = room_join_cgroups(room);
     if (r == 0)
         r = join(room, 0, FIRST_IN_THE_ROOM);
     if (r < 0)

@@ -39,7 +39,7 @@ static int open_doors(struct digger *d, int version)
 }
 
 /* While still the warden's user; in v2 the process was born in the group. */
-static int join_cgroup(struct digger *d)
+static int branch_join_cgroup(struct digger *d)
 {
     const struct cgroup *g = &d->room->cgroup;
     for (size_t i = 0; d->factory->cgroups.version == 1 && i < g->n_join_fds; i++)
@@ -81,7 +81,7 @@ static int make_user_namespace(struct digger *d)
 /* From here on those in the source can see us: our memory is a copy of the warden's, and we have
  * its descriptors. Its executable belongs to a namespace above theirs, so nothing of theirs
  * overrules this. */
-static int hide(struct digger *d)
+static int branch_hide(struct digger *d)
 {
     (void)d;
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
@@ -113,9 +113,9 @@ static _Noreturn void dig(struct digger *d)
         const char *name;
         int (*run)(struct digger *);
     } steps[] = {
-        {"join the cgroup", join_cgroup},         {"enter the source's namespaces", join_source},
+        {"join the cgroup", branch_join_cgroup},  {"enter the source's namespaces", join_source},
         {"become its user", become_its_user},     {"make a user namespace", make_user_namespace},
-        {"hide from those inside", hide},         {"go down", go_down},
+        {"hide from those inside", branch_hide},  {"go down", go_down},
         {"make the namespaces", make_namespaces},
     };
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {

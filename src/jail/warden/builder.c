@@ -26,7 +26,7 @@ static int await_ids(const struct builder_args *a)
 }
 
 /* While still the warden's uid: cgroup v1 lets only the file's opener's own uid in. */
-static int join_cgroup(const struct builder_args *a)
+static int builder_join_cgroup(const struct builder_args *a)
 {
     for (size_t i = 0; a->joins_by_file && i < a->cgroup->n_join_fds; i++)
         if (write(a->cgroup->join_fds[i], "0", 1) != 1)
@@ -123,7 +123,7 @@ static int keep(struct kept *k, int fd)
 /* What goes along with the report; taken when everything is mounted and the filter not yet in
  * force.
  */
-static int take_descriptors(const struct builder_args *a, struct kept *ret)
+static int builder_take_descriptors(const struct builder_args *a, struct kept *ret)
 {
     int r = keep(ret, open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (r == 0 && a->is_room)
@@ -138,13 +138,13 @@ static int take_descriptors(const struct builder_args *a, struct kept *ret)
     return r;
 }
 
-static int build(const struct builder_args *a, struct kept *ret_kept, const char **ret_step)
+static int builder_build(const struct builder_args *a, struct kept *ret_kept, const char **ret_step)
 {
     static const struct {
         const char *name;
         int (*run)(const struct builder_args *);
     } steps[] = {
-        {"wait for the id maps", await_ids},         {"join the cgroup", join_cgroup},
+        {"wait for the id maps", await_ids},         {"join the cgroup", builder_join_cgroup},
         {"take the jail's ids", take_ids},           {"mount the file tree", mount_tree},
         {"limit watches of files", limit_watches},   {"change the root", change_root},
         {"bring up the loopback", bring_up_network}, {"drop privileges", harden},
@@ -153,7 +153,7 @@ static int build(const struct builder_args *a, struct kept *ret_kept, const char
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(steps); i++) {
         *ret_step = steps[i].name;
         if (i + 1 == ARRAY_LEN(steps))
-            r = take_descriptors(a, ret_kept);
+            r = builder_take_descriptors(a, ret_kept);
         if (r == 0)
             r = steps[i].run(a);
     }
@@ -164,7 +164,7 @@ _Noreturn void builder_main(const struct builder_args *a)
 {
     struct kept kept = {.n = 0};
     const char *step = "";
-    struct builder_report report = {.errnum = -build(a, &kept, &step)};
+    struct builder_report report = {.errnum = -builder_build(a, &kept, &step)};
     snprintf(report.step, sizeof(report.step), "%s", step);
     builder_say(a->sync, &report, kept.fds, report.errnum == 0 ? kept.n : 0);
     if (report.errnum != 0)

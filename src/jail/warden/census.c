@@ -229,7 +229,7 @@ pid_t census_inner_pid(pid_t pid)
     return (pid_t)strtol(last, NULL, 10);
 }
 
-static ino_t namespace_of(int dir, const char *path)
+static ino_t census_namespace_of(int dir, const char *path)
 {
     struct stat st;
     return fstatat(dir, path, &st, 0) == 0 ? st.st_ino : 0;
@@ -239,7 +239,7 @@ ino_t census_namespace(pid_t pid)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-    return namespace_of(AT_FDCWD, path);
+    return census_namespace_of(AT_FDCWD, path);
 }
 
 bool census_is_same_jail(pid_t pid, pid_t init_pid)
@@ -257,7 +257,7 @@ static bool is_spared(const struct census_clearing *c, int dir, pid_t pid,
     if (is_among(facts->session, c->leaders, c->n_leaders))
         return true;
     /* A namespace below ours is a jail of its own. Who does not show his is no such thing. */
-    ino_t namespace = namespace_of(dir, "ns/pid");
+    ino_t namespace = census_namespace_of(dir, "ns/pid");
     return contains(&c->spared, pid, facts->started) ||
            (namespace != 0 && namespace != c->namespace);
 }

@@ -8,8 +8,8 @@
 
 enum {
     /* Each may hold a few hundred descriptors, of directories below each other. */
-    WORKERS_MAX = 16,
-    STACK_BYTES = 512 * 1024,
+    CREW_WORKERS_MAX = 16,
+    CREW_STACK_BYTES = 512 * 1024,
 };
 
 static struct {
@@ -36,7 +36,7 @@ static void put_done(struct crew_job *job)
         abort(); /* it cannot be full */
 }
 
-static void *work(void *unused)
+static void *crew_work(void *unused)
 {
     (void)unused;
     pthread_mutex_lock(&crew.lock);
@@ -60,13 +60,13 @@ static void *work(void *unused)
 void crew_give(struct crew_job *job)
 {
     pthread_mutex_lock(&crew.lock);
-    if (crew.n_waiting >= crew.n_idle && crew.n_workers < WORKERS_MAX) {
+    if (crew.n_waiting >= crew.n_idle && crew.n_workers < CREW_WORKERS_MAX) {
         pthread_t thread;
         pthread_attr_t attr;
         pthread_attr_init(&attr);
-        pthread_attr_setstacksize(&attr, STACK_BYTES);
+        pthread_attr_setstacksize(&attr, CREW_STACK_BYTES);
         pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-        if (pthread_create(&thread, &attr, work, NULL) == 0)
+        if (pthread_create(&thread, &attr, crew_work, NULL) == 0)
             crew.n_workers++;
         pthread_attr_destroy(&attr);
     }

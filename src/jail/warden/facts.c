@@ -75,7 +75,7 @@ static const struct {
 /* In /sys, where there is nothing else: links to the page. */
 static const struct {
     const char *path, *target;
-} links[] = {
+} facts_links[] = {
     {"/sys/devices/system/cpu", FACTS_IN_JAIL "/cpu"},
     /* Both versions of cgroups: which one the host has is not the session's concern. */
     {"/sys/fs/cgroup/cpu.max", FACTS_IN_JAIL "/cpu.max"},
@@ -196,8 +196,8 @@ int facts_write_image(struct err *e)
         r = write_text(FACTS_SHARED "/version", text);
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(texts); i++)
         r = write_text(texts[i].path, texts[i].text);
-    for (size_t i = 0; r == 0 && i < ARRAY_LEN(links); i++)
-        r = write_link(links[i].path, links[i].target);
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(facts_links); i++)
+        r = write_link(facts_links[i].path, facts_links[i].target);
     for (uint32_t cpu = 0; r == 0 && cpu < facts_count_cpus(); cpu++)
         r = write_cpu(cpu);
     if (r == 0 && mkdir(IMAGE_ROOT FACTS_IN_JAIL, 0755) < 0) /* its parent has our drivers */
@@ -220,7 +220,7 @@ static int mount_link(const char *source, const char *target)
     return 0;
 }
 
-static int bind(const char *source, const char *target)
+static int facts_bind(const char *source, const char *target)
 {
     return mount(source, target, NULL, MS_BIND, NULL) < 0 ? -errno : 0;
 }
@@ -244,25 +244,25 @@ int facts_mount(int page)
     static const char *const of_page[] = {"meminfo", "stat", "cpuinfo"};
     static const char *const of_all[] = {"loadavg", "version", "vmstat", "filesystems", "sys"};
     /* The clocks of every process tell the same, and `ps` compares it with theirs. */
-    int r = bind(PROC "/uptime", PROC "/uptime");
+    int r = facts_bind(PROC "/uptime", PROC "/uptime");
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(of_page); i++) {
         char source[64], target[64];
         snprintf(source, sizeof(source), "%s/%s", own, of_page[i]);
         snprintf(target, sizeof(target), PROC "/%s", of_page[i]);
-        r = bind(source, target);
+        r = facts_bind(source, target);
     }
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(of_all); i++) {
         char source[64], target[64];
         snprintf(source, sizeof(source), SHARED "/%s", of_all[i]);
         snprintf(target, sizeof(target), PROC "/%s", of_all[i]);
-        r = bind(source, target);
+        r = facts_bind(source, target);
     }
     if (r == 0)
         r = mount_link(SHARED "/mounts", PROC "/mounts");
     if (r == 0)
         r = mount_link(SHARED "/net", PROC "/net");
     if (r == 0)
-        r = bind(own, IMAGE_ROOT FACTS_IN_JAIL);
+        r = facts_bind(own, IMAGE_ROOT FACTS_IN_JAIL);
     return r == 0 ? forget_the_rest() : r;
 }
 

@@ -96,7 +96,7 @@ struct guardian_start {
 };
 
 /* Without such ids there may be one. */
-static _Noreturn void give_up(const struct guardian_start *start, const struct err *e)
+static _Noreturn void guardian_give_up(const struct guardian_start *start, const struct err *e)
 {
     if (start->trial < 0)
         report_failure(e);
@@ -116,12 +116,12 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
     struct image_sources *sources = NULL;
     if (image_open_sources(&spec, &sources, &e) < 0 || open_blobs(args, factory, &e) < 0 ||
         become_namespace_root(&e) < 0 || image_build(sources, &e) < 0)
-        give_up(start, &e);
+        guardian_give_up(start, &e);
     int r = watches_limit_all();
     if (r < 0)
         err_errno(&e, ERR_UNAVAILABLE, r, "cannot limit how many files sessions watch");
     if (r < 0 || facts_new(&factory->facts, &e) < 0)
-        give_up(start, &e);
+        guardian_give_up(start, &e);
     /* Before Linux 6.14 there is one limit for all, which is not ours to set. */
     char text[32];
     snprintf(text, sizeof(text), "%lu", factory->pid_limit);
@@ -129,7 +129,7 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
         fd_write_file(AT_FDCWD, PID_MAX, text);
     factory->workspaces = open(IMAGE_WORKSPACES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (jail_try(factory, &e) < 0)
-        give_up(start, &e);
+        guardian_give_up(start, &e);
     if (start->trial >= 0 && write(start->trial, "", 1) != 1)
         _exit(1);
     close(start->go);

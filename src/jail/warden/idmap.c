@@ -211,7 +211,7 @@ int idmap_run(int (*run)(void *context), void *context, struct err *e)
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
-static int remove_tree(void *context)
+static int idmap_remove_inside(void *context)
 {
     const char *path = context;
     char above[PATH_MAX], last[PATH_MAX];
@@ -226,8 +226,8 @@ int idmap_remove_tree(const char *path, struct err *e)
 {
     struct err inside;
     _free_ char *copy = mem_strdup(path);
-    int r = remove_tree(copy);
-    if (r == 0 || (geteuid() != 0 && idmap_run(remove_tree, copy, &inside) == 0))
+    int r = idmap_remove_inside(copy);
+    if (r == 0 || (geteuid() != 0 && idmap_run(idmap_remove_inside, copy, &inside) == 0))
         return 0;
     err_errno(e, ERR_UNAVAILABLE, r, "%.256s could not be removed", path);
     if (geteuid() == 0)

@@ -210,7 +210,7 @@ int image_open_sources(const struct image_spec *spec, struct image_sources **ret
 /* ---- building ------------------------------------------------------------------------------ */
 
 /* Makes every missing directory of the path, the last part too. */
-static int make_dirs(const char *path)
+static int image_make_dirs(const char *path)
 {
     char part[PATH_MAX];
     for (size_t i = 1; path[i - 1] != '\0'; i++) {
@@ -230,7 +230,7 @@ int image_make_parents(const char *path)
     if (slash == path)
         return 0;
     snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-    return make_dirs(parent);
+    return image_make_dirs(parent);
 }
 
 static int mount_tmpfs(const char *target, const char *options, struct err *e)
@@ -265,7 +265,7 @@ static int attach(const struct image_source *item, struct err *e)
     char target[PATH_MAX + 16];
     bool in_image = strcmp(item->path, IMAGE_WORKSPACES) != 0;
     snprintf(target, sizeof(target), "%s%s", in_image ? IMAGE_ROOT : "", item->path);
-    int r = item->is_device ? image_make_parents(target) : make_dirs(target);
+    int r = item->is_device ? image_make_parents(target) : image_make_dirs(target);
     if (r == 0 && item->is_device)
         r = fd_create_file(AT_FDCWD, target, "", 0, 0644);
     if (r < 0)
@@ -299,7 +299,7 @@ static void copy_tree(const char *from, const char *to, int depth)
         if (fd_read_file(AT_FDCWD, from, COPY_FILE_MAX, &text, &len) == 0)
             fd_create_file(AT_FDCWD, to, text, len, 0644);
     } else if (S_ISDIR(st.st_mode)) {
-        make_dirs(to);
+        image_make_dirs(to);
         DIR *dir = opendir(from);
         struct dirent *entry;
         while (dir != NULL && (entry = readdir(dir)) != NULL) {
@@ -334,7 +334,7 @@ static void copy_etc(const char *pattern)
 
 static int write_etc(struct err *e)
 {
-    make_dirs(IMAGE_ROOT "/etc");
+    image_make_dirs(IMAGE_ROOT "/etc");
     for (size_t i = 0; i < ARRAY_LEN(etc_copies); i++)
         copy_etc(etc_copies[i]);
     for (size_t i = 0; i < ARRAY_LEN(etc_files); i++) {
@@ -387,12 +387,12 @@ static int write_links_and_mount_points(struct err *e)
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(points); i++) {
         char path[64];
         snprintf(path, sizeof(path), IMAGE_ROOT "%s", points[i]);
-        r = make_dirs(path);
+        r = image_make_dirs(path);
     }
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(empty_dirs); i++) {
         char path[64];
         snprintf(path, sizeof(path), IMAGE_ROOT "%s", empty_dirs[i]);
-        r = make_dirs(path);
+        r = image_make_dirs(path);
     }
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(links); i++) {
         char path[64];
@@ -413,7 +413,7 @@ static int make_superblock_read_only(const char *path)
     return 0;
 }
 
-static int finish(struct err *e)
+static int image_finish(struct err *e)
 {
     struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
     if (syscall(SYS_mount_setattr, AT_FDCWD, IMAGE_ROOT, 0, &read_only, sizeof(read_only)) < 0)
@@ -443,7 +443,7 @@ int image_build(struct image_sources *sources, struct err *e)
         r = write_embedded(e);
     if (r == 0)
         r = facts_write_image(e);
-    return r == 0 ? finish(e) : r;
+    return r == 0 ? image_finish(e) : r;
 }
 
 /* pivot_root onto itself stacks the old root below the new one, where one umount finds it: no

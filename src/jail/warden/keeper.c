@@ -23,19 +23,19 @@
 #include <sys/statvfs.h>
 
 enum {
-    ENTRY_COST_BYTES = 512,
+    KEEPER_ENTRY_COST_BYTES = 512,
     REMOVAL_PASSES = 100, /* of a directory that others still put something into */
     SET_ASIDE_TRIES = 5,
-    PACE_MIN_MS = 25,
-    PACE_MAX_MS = 1000,
+    KEEPER_PACE_MIN_MS = 25,
+    KEEPER_PACE_MAX_MS = 1000,
     LINGER_MS = 2000,            /* between looks while processes outlive their cell */
     FILL_BYTES_PER_MS = 2 << 20, /* the fastest disk we reckon with: 2 GiB/s */
     SLACK_MB = 64,               /* how far over a quarter more than the limit is tolerated */
     REST_MS = 20000,             /* between looks at the disk while jails are at rest */
     REST_MB = 32,                /* what may vanish from it before they are looked at */
     REST_FILES = 10000,
-    HELD_CPU_MS = 1000, /* of one look, for what processes hold without a name */
-    ARENAS_MAX = 2,     /* of malloc: threads are for waiting, not for speed */
+    HELD_CPU_MS = 1000,    /* of one look, for what processes hold without a name */
+    KEEPER_ARENAS_MAX = 2, /* of malloc: threads are for waiting, not for speed */
 };
 
 /* One measurement of one jail, by a thread of the crew. What it needs to know is copied when it
@@ -69,7 +69,7 @@ struct ward {
 };
 
 static struct list wards = {&wards, &wards};
-static int control;
+static int keeper_control;
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
@@ -136,11 +136,11 @@ static ino_t jail_namespace(int proc)
 
 static void send_word(const struct keeper_word *word)
 {
-    if (fd_send(control, word, sizeof(*word), NULL, 0) < 0)
+    if (fd_send(keeper_control, word, sizeof(*word), NULL, 0) < 0)
         _exit(0); /* the warden is gone */
 }
 
-static void say(enum keeper_word_type type, uint64_t jail, uint64_t bytes)
+static void keeper_say(enum keeper_word_type type, uint64_t jail, uint64_t bytes)
 {
     send_word(&(struct keeper_word){.type = type, .jail = jail, .bytes = bytes});
 }
@@ -152,7 +152,7 @@ static void run_look(struct crew_job *job)
 {
     struct look *l = CONTAINER_OF(job, struct look, job);
     l->began_ms = clock_mono_ms();
-    l->found = measure_workspace(l->workspace, l->proc, ENTRY_COST_BYTES,
+    l->found = measure_workspace(l->workspace, l->proc, KEEPER_ENTRY_COST_BYTES,
                                  clock_scaled_ms(HELD_CPU_MS), &l->held);
     l->is_over = l->found.is_excessive || l->found.bytes > l->limit_bytes;
     if (l->is_over != l->was_over) {
@@ -202,7 +202,7 @@ static void finish_look(struct crew_job *job)
         send_word(&word);
     }
     /* Empty files cannot be refused, but who goes on making them can be stopped. */
-    bool is_flooded = m->is_endless || m->entries * ENTRY_COST_BYTES > 2 * w->limit_bytes;
+    bool is_flooded = m->is_endless || m->entries * KEEPER_ENTRY_COST_BYTES > 2 * w->limit_bytes;
     if (is_flooded || m->bytes > w->limit_bytes + w->limit_bytes / 4 + SLACK_MB * MIB) {
         word.type = KEEPER_SAYS_FAR_OVER;
         send_word(&word);
@@ -211,8 +211,8 @@ static void finish_look(struct crew_job *job)
     uint64_t bytes = l->found.bytes;
     uint64_t now_ms = clock_mono_ms();
     uint64_t room = bytes >= w->limit_bytes ? 0 : w->limit_bytes - bytes;
-    uint64_t pace_ms =
-        MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)PACE_MIN_MS), (uint64_t)PACE_MAX_MS);
+    uint64_t pace_ms = MIN(MAX(room / FILL_BYTES_PER_MS, (uint64_t)KEEPER_PACE_MIN_MS),
+                           (uint64_t)KEEPER_PACE_MAX_MS);
     pace_ms = MAX(pace_ms, 10 * (now_ms - w->look.began_ms)); /* no jail may eat a core */
     uint64_t asked_ms = w->next_ms, next_ms = 0; /* asked: while the look was under way */
     w->earliest_ms = now_ms + pace_ms;
@@ -288,7 +288,7 @@ static _Noreturn void sweeper_main(int orders, int workspaces)
 {
     char bytes[KIB];
     prctl(PR_SET_NAME, "cella-sweeper");
-    close(control);
+    close(keeper_control);
     while (read(orders, bytes, sizeof(bytes)) > 0)
         remove_workspace(workspaces, LEFTOVERS);
     _exit(0);
@@ -324,12 +324,12 @@ static void remove_and_say(int workspaces, const struct keeper_order *order)
         if (pid > 0)
             return;
         remove_workspace(workspaces, order->workspace);
-        say(KEEPER_SAYS_REMOVED, order->jail, 0);
+        keeper_say(KEEPER_SAYS_REMOVED, order->jail, 0);
         if (pid == 0)
             _exit(0);
         return;
     }
-    say(KEEPER_SAYS_REMOVED, order->jail, 0);
+    keeper_say(KEEPER_SAYS_REMOVED, order->jail, 0);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -424,7 +424,7 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
             /* A short cell is not worth a look of its own, but what it may have left running is.
              * Where much room was left by the last look, one that follows soon waits for its pace:
              * a session with many checkpoints has thousands of mappings to look at. */
-            uint64_t due_ms = clock_mono_ms() + (order->is_busy ? 0 : PACE_MAX_MS);
+            uint64_t due_ms = clock_mono_ms() + (order->is_busy ? 0 : KEEPER_PACE_MAX_MS);
             w->is_busy = order->is_busy;
             due_ms = MAX(due_ms, w->earliest_ms);
             if (w->next_ms == 0 || w->next_ms > due_ms)
@@ -526,8 +526,8 @@ _Noreturn void keeper_main(int sock, int workspaces)
 {
     enum { ORDERS, LOOKS };
     prctl(PR_SET_NAME, "cella-keeper");
-    mallopt(M_ARENA_MAX, ARENAS_MAX);
-    control = sock;
+    mallopt(M_ARENA_MAX, KEEPER_ARENAS_MAX);
+    keeper_control = sock;
     signal(SIGCHLD, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     struct pollfd waits[] = {[ORDERS] = {.fd = sock, .events = POLLIN},

@@ -14,7 +14,7 @@
 /* Cgroups of jails that are gone, with somebody still in them: a process of another jail that
  * slipped in by the key of a room. They are ended, and the groups go. */
 
-enum { PACE_MIN_MS = 5, PACE_MAX_MS = 1000 };
+enum { PRISON_JAILS_PACE_MIN_MS = 5, PRISON_JAILS_PACE_MAX_MS = 1000 };
 
 struct busy_group {
     struct list link;
@@ -25,8 +25,9 @@ struct busy_group {
 void prison_keep_busy_group(const struct cgroup *group)
 {
     struct busy_group *b = mem_alloc(sizeof(*b));
-    *b = (struct busy_group){
-        .group = *group, .pace_ms = PACE_MIN_MS, .next_ms = clock_mono_ms() + PACE_MIN_MS};
+    *b = (struct busy_group){.group = *group,
+                             .pace_ms = PRISON_JAILS_PACE_MIN_MS,
+                             .next_ms = clock_mono_ms() + PRISON_JAILS_PACE_MIN_MS};
     list_init(&b->link);
     list_append(&prison.busy_groups, &b->link);
 }
@@ -43,7 +44,7 @@ int64_t prison_remove_busy_groups(void)
                 free(b);
                 continue;
             }
-            b->pace_ms = MIN(2 * b->pace_ms, (uint64_t)PACE_MAX_MS);
+            b->pace_ms = MIN(2 * b->pace_ms, (uint64_t)PRISON_JAILS_PACE_MAX_MS);
             b->next_ms = now_ms + b->pace_ms;
         }
         int64_t wait_ms = (int64_t)(b->next_ms - now_ms);

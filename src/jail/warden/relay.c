@@ -103,7 +103,7 @@ static void remove_waiting(struct relay *r, struct waiting *w)
 }
 
 /* Its socket ended, which may be known before its process is reaped. */
-static void give_up(struct relay *r)
+static void relay_give_up(struct relay *r)
 {
     if (r->sock >= 0)
         close(r->sock);
@@ -126,7 +126,7 @@ static bool read_one(struct relay *r)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n < (ssize_t)sizeof(struct archivist_word)) {
-        give_up(r);
+        relay_give_up(r);
         return true;
     }
     message[n] = '\0';
@@ -157,7 +157,7 @@ bool relay_reaped(struct relay *r, pid_t pid)
     while (r->sock >= 0 && read_one(r))
         ;
     r->pid = 0;
-    give_up(r);
+    relay_give_up(r);
     return true;
 }
 
@@ -195,7 +195,7 @@ void relay_order(struct relay *r, const struct request *request,
 void relay_flush(struct relay *r)
 {
     if (outbox_flush(&r->out) < 0)
-        give_up(r);
+        relay_give_up(r);
 }
 
 static bool is_same_forget(const void *waiting, const void *with)
