@@ -86,7 +86,7 @@ static void mcp_write(struct mcp_bench *m, const struct cli_endpoint *p, unsigne
     buf_clear(&m->request);
     buf_printf(&m->request,
                "POST /mcp HTTP/1.1\r\nHost: %s:%s\r\nAuthorization: Bearer %s\r\n"
-               "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+               "Content-Type: application/json\r\nAccept: application/json\r\n"
                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: run\r\n"
                "Content-Length: %zu\r\n\r\n%s",
                p->host, p->port, p->key, message.len, buf_str(&message));
