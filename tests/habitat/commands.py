@@ -173,7 +173,8 @@ sh("ps", "ps -o comm= -p $$; ps aux | head -1 | awk '{print $1, $2}'", "ps")
 sh("ps -ef", "ps -ef | head -1 | awk '{print $1, $2, $3}'", "ps")
 sh("top", "top -bn1 | head -1 | cut -c1-3; top -bn1 | grep -c PID", "top")
 sh("pgrep and pkill",
-   "sleep 31 & pgrep -f 'sleep 31' | wc -l; pkill -f 'sleep 31'; wait $!; echo $?",
+   "sleep 31 & until pgrep -f '^sleep 31$'; do :; done | wc -l; pkill -f '^sleep 31$'; wait $!; "
+   "echo $?",
    "pgrep")
 sh("pstree", "pstree -A $$ | head -1 | cut -d- -f1", "pstree")
 sh("lscpu", "lscpu | grep -c Arch", "lscpu")
