@@ -46,8 +46,9 @@ int oauth_load(const struct config *config, struct oauth **ret_oauth, struct err
         issuer->says = &config->oauth.issuers[i];
         for (const char *const *path = issuer->says->keys; *path != NULL; path++) {
             if (oauth_keys_read(&issuer->keys, *path, issuer->says->algorithms, e) < 0) {
+                int status = err_context(e, "the issuer \"%.64s\"", issuer->says->issuer);
                 oauth_free(o);
-                return err_context(e, "the issuer \"%.64s\"", issuer->says->issuer);
+                return status;
             }
         }
     }
