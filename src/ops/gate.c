@@ -405,7 +405,7 @@ static void pass(struct visit *v)
 }
 
 /* A notebook whose session is gone is still of the agent that had it, whom only the store knows.
- * One that does not exist is the operation's to refuse. */
+ * One that does not exist is the operation's to refuse, or to make. */
 static void gate_on_notebook(void *context, const struct store_notebook *row, const struct err *e)
 {
     struct visit *v = context;
@@ -413,6 +413,10 @@ static void gate_on_notebook(void *context, const struct store_notebook *row, co
     struct err refusal;
     call->on_gone = NULL;
     call->op_state = NULL;
+    if (e != NULL && call->op->flags & OP_MAKES_SESSION) {
+        pass(v);
+        return;
+    }
     if (e != NULL) {
         call->is_at_gate = false;
         call->op->run(call);

@@ -26,6 +26,7 @@ EXEMPT = {
     ("docs/NOTEBOOKS.md", "cella notebook list"): "test_notebooks_page.py runs it",
     ("docs/TERMINAL.md", ""): "needs a terminal; test_terminal.py has one",
     ("docs/CLIENTS.md", ""): "tests/clients has every call, and installs what is built",
+    ("docs/CONFORMANCE.md", "make test"): "this is that test",
     ("docs/CONNECT.md", ""): "of other programs; tests/clients/test_connect.py reads the entries",
     ("docs/QUICKSTART.md", "cella serve &"): "the daemon of the tests runs already",
 }

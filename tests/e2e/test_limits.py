@@ -77,7 +77,9 @@ class World:
         if op["name"] == "tool.back":
             return [{"action": "try", "code": code}, {"action": "branch"}]
         if op["name"] == "tool.file":
-            return [{"action": "put", "content": "f", "session": None}]
+            return [{"action": "put", "path": "f", "content": "f", "session": None}]
+        if op["name"] == "tool.wait":
+            return [{"input": "1"}]
         if op["name"] == "session.input":
             running = self.session.exec("w = input()", yield_ms=60000)
             assert running.status == "input_required", running
@@ -160,7 +162,7 @@ def making(op):
         "repl": {"action": "spawn", "runtime": "python"},
         "tool.run": {"session": "another"},
         "tool.back": {"action": "branch"},
-        "tool.file": {"action": "put", "content": "f", "session": None},
+        "tool.file": {"action": "put", "path": "f", "content": "f", "session": None},
         "tool.execute_cell": {"notebook": "another"},
     }.get(op["name"], {})
 
@@ -234,7 +236,7 @@ def test_the_time_limit_is_the_default(world):
         is_over = "timeout" in states
         text = answer.get("content", [{}])[0].get("text", "")  # of a tool
         kept[op["name"]] = (is_over or answer.get("timed_out") or answer.get("exit_code") == 124
-                            or "time limit" in text)
+                            or "a larger timeout_ms" in text)
     assert len(kept) >= 7 and all(kept.values()), kept
 
 

@@ -57,7 +57,10 @@ def run(node, suite, url):
 
 
 def page(runs, version):
-    lines = ["# Conformance", "",
+    lines = ["# Conformance", "", "```sh",
+             "make test                        # runs the suite among everything else",
+             'tests/run.py test "mcp gcc"      # the suite and clients that others made, alone',
+             "```", "",
              f"`@modelcontextprotocol/conformance` {version} against `cella serve "
              "--mcp-fixtures`, which adds the tools, resources and",
              "prompts that the suite asks for and is off by default. "
