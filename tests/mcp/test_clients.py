@@ -103,6 +103,7 @@ def drive(inspector):
     return True
 
 
+@pytest.mark.slow  # each of its calls is a Node.js that starts
 def test_a_session_by_the_inspector_in_both_eras(peers, server, tmp_path):
     """Each call starts Node.js: the eras at once, over both ways in turns."""
     with ThreadPoolExecutor() as pool:
