@@ -13,7 +13,7 @@ Which tests run also depends on the level (tests/run.py), and is the same every 
   test   against the sanitized build all but those marked slow; as an ordinary user escapes and
          those marked privilege, where the program does something else for root (of a file that is
          marked as a whole one in three), and a small sample of the others; of those marked sampled
-         and of the habitat a sample. Against the other build those marked release
+         and of the habitat a sample. Against the other build half of those marked release
   all    everything, in both builds; without a level, as by hand, too
 """
 
@@ -37,6 +37,7 @@ LEVEL = os.environ.get("CELLA_LEVEL", "all")
 IS_SHIPPED = os.environ.get("CELLA_KIND") == "gcc"  # this build is as the one that is installed
 SAMPLE = 8  # one in so many
 SAMPLE_OF_PRIVILEGE = 3  # as an ordinary user, of files that are marked as a whole
+SAMPLE_OF_RELEASE = 2  # against the build that is shipped; the sanitized one has them all
 SAMPLE_OF_SECOND_MODE = 32  # as an ordinary user, of the others
 # The ordinary user has ranges in /etc/subuid and /etc/subgid, so that its sessions have ids of
 # their own, too. tests/escape/test_own_ids.py has a user with them in any case.
@@ -104,7 +105,7 @@ def is_in_level(item):
     if has("slow"):
         return False
     if folder == "e2e" and IS_SHIPPED:
-        return bool(has("release")) and not is_second
+        return bool(has("release")) and not is_second and is_sample(item, SAMPLE_OF_RELEASE)
     if has("sampled") and item.case_number % (*has("sampled").args, SAMPLE)[0]:
         return False
     if folder == "escape" or not is_second or has("privilege") in item.own_markers:

@@ -201,6 +201,7 @@ FORGED = {
 
 @pytest.mark.one_mode
 @pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.sampled(3)
 def test_a_forged_frame_costs_its_session_at_most(session, forged):
     session.exec(FRAMES, timeout_ms=5000)
     result = session.exec(f"send({FORGED[forged]})", timeout_ms=500)
@@ -327,6 +328,7 @@ MEMORY_BOMBS = {
 
 @pytest.mark.needs_root(NEEDS_CGROUP)
 @pytest.mark.parametrize("bomb", MEMORY_BOMBS)
+@pytest.mark.sampled(3)
 def test_a_memory_bomb(daemon, spawn, bomb):
     def taken_kb():
         """From the machine, where others may have taken some as well."""

@@ -56,6 +56,7 @@ def ageless(table):
 
 
 @pytest.mark.smoke
+@pytest.mark.slow
 def test_cells_are_drawn_as_people_know_them(books, notebook):
     text = books.do("show", notebook[:8])
     assert "In [1]: x = 41\n        print('hello')\n        x + 1\n    hello\nOut[1]: 42\n" in text

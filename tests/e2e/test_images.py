@@ -113,6 +113,7 @@ PHOTO = (
 
 @pytest.mark.parametrize("query, size", [("width=100", (100, 67)), ("height=50", (75, 50)),
                                          ("width=300", (300, 200))])  # fmt: skip
+@pytest.mark.sampled(3)
 def test_a_photograph_is_scaled_and_stays_one(artist, query, size):
     artist.exec(f"import base64; photo = base64.b64decode({PHOTO!r})")
     (image,) = shown(artist, "display(Image(photo))")

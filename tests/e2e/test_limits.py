@@ -190,6 +190,7 @@ def test_no_longer_time_limit(world):
 
 
 @pytest.mark.parametrize("member", CEILING)
+@pytest.mark.sampled(5)
 def test_no_larger_limits(world, member):
     more, replies = CEILING[member] + 1, {}
     for op in world.having(means="limits"):
@@ -250,6 +251,7 @@ def test_what_a_session_gets_unasked_is_within_the_ceiling(world):
 
 
 @pytest.mark.parametrize("asked", [{}, {"budget": 1 << 24}])
+@pytest.mark.sampled(2)
 def test_answers_are_within_the_output_that_is_allowed(world, asked):
     """A budget is cut, not refused: the answer says by itself that something was left out."""
     long = "print('x' * 50000)"

@@ -90,6 +90,7 @@ def test_an_http_server_in_the_background(spawn_runtime):
     assert answer["stdout"] == "b'served\\n'\n", answer
 
 
+@pytest.mark.slow
 def test_an_ipython_kernel_inside_a_session(session):
     pytest.importorskip("ipykernel")
     pytest.importorskip("jupyter_client")

@@ -243,6 +243,7 @@ def test_cells_are_paged(notebook):
     assert "outputs" not in page.cells[0]
 
 
+@pytest.mark.slow
 def test_large_pages_are_cut(notebook):
     for _ in range(12):
         notebook.add("x" * 1_000_000)

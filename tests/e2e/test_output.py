@@ -238,6 +238,7 @@ def test_a_stream_of_a_bad_request_is_a_plain_error(client, session):
     assert reply.headers["Content-Type"].startswith("application/json")
 
 
+@pytest.mark.slow
 def test_a_slow_reader_of_a_stream_does_not_stop_the_cell(daemon, client, session, witness):
     before = daemon.heap_bytes()
     with client.connect() as sock:

@@ -111,6 +111,7 @@ def test_undo_after_a_suspension_takes_back_one_cell(spawn):
 
 
 @pytest.mark.parametrize("runtime", ["python", "bash"])
+@pytest.mark.sampled(2)
 def test_undo_and_redo_after_kill_9(launch, runtime):
     codes = {"python": ("n = {0}; open('f', 'w').write('{0}')", "n, open('f').read()",
                         lambda n: f"({n}, '{n}')"),

@@ -278,6 +278,7 @@ def test_a_virtual_environment(launch, launcher, request):
 @pytest.mark.one_mode
 @pytest.mark.skipif(len(PYTHONS) < 2, reason="needs two more interpreters")
 @pytest.mark.needs_root("the other interpreters are in root's home")
+@pytest.mark.slow
 def test_two_pythons_in_one_daemon(launch):
     (a, b), (path_a, path_b) = list(PYTHONS)[:2], list(PYTHONS.values())[:2]
     profiles = f"  a: {{python: {path_a}}}\n  b: {{python: {path_b}}}\n"

@@ -312,6 +312,7 @@ def test_code_may_ask_again(tool):
     assert tool.exec(session, "2").stdout == "3\n"
 
 
+@pytest.mark.slow
 def test_a_question_that_nobody_saw_is_not_answered_by_accident(ana, eventually):
     session = ana.spawn()
     assert ana.exec(session, "import time; time.sleep(6); x = input('Sure? ')").timed_out
@@ -468,6 +469,7 @@ def test_bash_tells_the_status_of_its_last_command(tool):
     assert tool.exec(session, "exit 7").get("last_status") is None
 
 
+@pytest.mark.slow
 def test_pictures_are_named(tool, client):
     session = tool.spawn()
     code = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show(); print('shown')"

@@ -64,6 +64,7 @@ def test_every_operation_answers_its_example_over_http(client, stage, answered):
 
 
 @pytest.mark.smoke
+@pytest.mark.slow
 def test_every_operation_can_be_called_from_the_command_line(typed, stage):
     for op in CALLED:
         args = stage.fill(op["example"])

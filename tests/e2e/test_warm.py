@@ -57,6 +57,7 @@ print(sum(files.values()) / len(files), len(lines))
     assert of_all < 300  # also with three hundred libraries
 
 
+@pytest.mark.slow
 def test_without_the_repl_each_run_is_a_cold_python(launch):
     config = "default_profile: p\nprofiles: {p: {preload: [import decimal as d]}}\n"
     daemon = launch(config=config + "repl_enabled: true\n", env={"REPL_ENABLED": "false"})
