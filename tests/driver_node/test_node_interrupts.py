@@ -56,7 +56,7 @@ def test_a_cell_is_interrupted(fresh: NodePeer, code: str) -> None:
     fresh.run("let kept = { a: 1 }; setTimeout(() => {}, 1e6); globalThis.n = 0")
     running = fresh.begin(code)
     running.wait_for_output("on")
-    fresh.interrupt()
+    fresh.interrupt_as_often_as_the_daemon()
     answer = running.finish()
     assert answer.status == "interrupted", answer
     assert answer.error["name"] == "Interrupted"
