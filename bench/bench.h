@@ -104,6 +104,20 @@ enum bench_id {
     BENCH_BASH_SPAWN_BWRAP,
     BENCH_BASH_MEMORY,
     BENCH_BASH_MEMORY_PLAIN,
+    BENCH_GREP_OPEN,
+    BENCH_GREP_PEEK,
+    BENCH_GREP_LITERAL,
+    BENCH_GREP_LITERAL_ONE,
+    BENCH_GREP_LITERAL_RG,
+    BENCH_GREP_PATTERN,
+    BENCH_GREP_PATTERN_ONE,
+    BENCH_GREP_PATTERN_RG,
+    BENCH_GREP_WORDS,
+    BENCH_GREP_WORDS_ONE,
+    BENCH_GREP_WORDS_RG,
+    BENCH_GREP_BOUNDED,
+    BENCH_GREP_BOUNDED_ONE,
+    BENCH_GREP_BOUNDED_RG,
     BENCH_N_KINDS
 };
 
@@ -138,7 +152,7 @@ extern const size_t bench_n_claims;
 extern const struct bench_row bench_rows[];
 extern const size_t bench_n_rows;
 
-enum { BENCH_ROWS_MAX = 64, BENCH_ROW_NAME_SIZE = 64, BENCH_SECTIONS_MAX = 16 };
+enum { BENCH_ROWS_MAX = 64, BENCH_ROW_NAME_SIZE = 64, BENCH_SECTIONS_MAX = 24 };
 
 struct bench_samples {
     double *values; /* in the kind's unit, in the order of measuring */
@@ -175,6 +189,7 @@ struct bench_peer {
 
 struct bench {
     bool is_quick;
+    uint64_t text_mib;           /* of the text that is searched; 0: as usual */
     char program[PATH_MAX];      /* cella, which lies beside this program */
     uint64_t began_ms;           /* monotonic */
     double load_before;          /* the machine's, over a minute: what else was going on */
@@ -218,6 +233,7 @@ int bench_run_memory(struct bench *b, struct err *e);
 int bench_run_idle(struct bench *b, struct err *e);
 int bench_run_node(struct bench *b, struct err *e);
 int bench_run_bash(struct bench *b, struct err *e);
+int bench_run_grep(struct bench *b, struct err *e);
 
 /* --- samples (samples.c) ---------------------------------------------------------------------- */
 

@@ -77,6 +77,15 @@
                                 FORK " with as much", false,                                       \
                                 BENCH_UNDO_##ID,      BENCH_NS}
 
+/* A search beside ripgrep's. */
+#define GREP_KINDS(ID, name, label)                                                                \
+    [BENCH_GREP_##                                                                                 \
+        ID] = {"grep." name, label, "Cella, all cores", true, BENCH_GREP_##ID, BENCH_NS},          \
+      [BENCH_GREP_##ID##_ONE] = {"grep." name "_one",   label,   "Cella, one thread", true,        \
+                                 BENCH_GREP_##ID##_ONE, BENCH_NS},                                 \
+      [BENCH_GREP_##ID##_RG] = {"grep." name "_rg", label,   "ripgrep, with its start", false,     \
+                                BENCH_GREP_##ID,    BENCH_NS}
+
 #define MCP_CALL "an MCP tools/call of `1+1`"
 #define CRASH "a crash, to the next result"
 
@@ -193,6 +202,14 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
                             BENCH_IDLE_WAKEUPS, BENCH_PER_SECOND},
     RUNTIME_KINDS(NODE, "node", "Node.js", "node"),
     RUNTIME_KINDS(BASH, "bash", "bash", "bash"),
+    [BENCH_GREP_OPEN] = {"grep.open", "opening a text, with the box", "Cella", true,
+                         BENCH_GREP_OPEN, BENCH_NS},
+    [BENCH_GREP_PEEK] = {"grep.peek", "500 characters anywhere in a text", "Cella", true,
+                         BENCH_GREP_PEEK, BENCH_NS},
+    GREP_KINDS(LITERAL, "literal", "a search for a literal, in any case"),
+    GREP_KINDS(PATTERN, "pattern", "a search for `ptrace.*sys\\w+\\d`"),
+    GREP_KINDS(WORDS, "words", "a search for one of three words"),
+    GREP_KINDS(BOUNDED, "bounded", "the first 100 lines with `error \\d+`"),
 };
 
 #define SAME(id) (id), (id)
@@ -228,6 +245,14 @@ const struct bench_claim bench_claims[] = {
     {"a new Node.js session to its first result, pool", SAME(BENCH_NODE_SPAWN), false, 2e6},
     {"a bash cell over REST, back to back", SAME(BENCH_BASH_LIVE), false, 250e3},
     {"a new bash session to its first result, pool", SAME(BENCH_BASH_SPAWN), false, 2e6},
+    {"a search for a literal, beside ripgrep", BENCH_GREP_LITERAL, BENCH_GREP_LITERAL_RG, true,
+     0.83},
+    {"... one thread", BENCH_GREP_LITERAL_ONE, BENCH_GREP_LITERAL_RG, true, 0.83},
+    {"a search for a simple pattern, beside ripgrep", BENCH_GREP_PATTERN, BENCH_GREP_PATTERN_RG,
+     true, 0.83},
+    {"... one thread", BENCH_GREP_PATTERN_ONE, BENCH_GREP_PATTERN_RG, true, 0.83},
+    {"the first 100 lines, beside ripgrep", BENCH_GREP_BOUNDED, BENCH_GREP_BOUNDED_RG, true, 0.83},
+    {"500 characters anywhere in a text", SAME(BENCH_GREP_PEEK), false, 1e6},
 };
 const size_t bench_n_claims = ARRAY_LEN(bench_claims);
 
@@ -303,6 +328,7 @@ const struct bench_section bench_sections[] = {
     {"crowd", "200 live sessions", bench_run_crowd},
     {"node", "Node.js sessions", bench_run_node},
     {"bash", "bash sessions", bench_run_bash},
+    {"grep", "searches of a text", bench_run_grep},
 };
 const size_t bench_n_sections = ARRAY_LEN(bench_sections);
 _Static_assert(ARRAY_LEN(bench_sections) <= BENCH_SECTIONS_MAX,

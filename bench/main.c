@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "bench/bench.h"
 #include "cli/terminal.h"
+#include "explore/explore.h"
 #include "jail/warden/idmap.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@ struct options {
     bool is_quick, is_json;
     const struct bench_section *only; /* NULL: all sections */
     const char *baseline, *update;    /* paths, or NULL; one at the most */
+    uint64_t text_mib;                /* 0: as usual */
     const char *posit, *output;       /* or NULL */
 };
 
@@ -167,7 +169,8 @@ static const char usage[] =
     "  --quick                 fewer samples: about a minute instead of 3 to 4\n"
     "  --only NAME             idle, memory, live, mcp, think, agent, spawn, oneshot, past, undo, "
     "crash,\n"
-    "                          churn, load, crowd, node, bash\n"
+    "                          churn, load, crowd, node, bash, grep\n"
+    "  --text MIB              how large the text is that grep searches\n"
     "  --baseline FILE         compare each row with FILE: better or worse if it differs by more\n"
     "                          than the noise of both\n"
     "  --update-baseline FILE  write what was measured there, to be compared with\n"
@@ -181,6 +184,7 @@ static int parse_options(int argc, char **argv, struct options *ret, struct err 
     static const struct option known[] = {
         {"quick", no_argument, NULL, 'q'},
         {"only", required_argument, NULL, 's'},
+        {"text", required_argument, NULL, 't'},
         {"baseline", required_argument, NULL, 'b'},
         {"update-baseline", required_argument, NULL, 'u'},
         {"posit", required_argument, NULL, 'p'},
@@ -197,6 +201,9 @@ static int parse_options(int argc, char **argv, struct options *ret, struct err 
         case 's':
             if ((ret->only = find_section(optarg)) == NULL)
                 return refuse_section(optarg, e);
+            break;
+        case 't':
+            ret->text_mib = strtoull(optarg, NULL, 10);
             break;
         case 'b':
             ret->baseline = optarg;
@@ -247,6 +254,7 @@ static int run(const struct options *o, struct err *e)
     struct bench_baseline base = {0};
     struct bench b = {
         .is_quick = o->is_quick,
+        .text_mib = o->text_mib,
         .posit_path = o->posit,
         .ipython.fd = -1,
         .posit.fd = -1,
@@ -271,6 +279,9 @@ int main(int argc, char **argv)
 {
     struct options options = {0};
     struct err e = {0};
+    /* The worker of the section grep runs this program again. */
+    if (argc == 2 && strcmp(argv[1], EXPLORE_BOX_WORD) == 0)
+        return explore_box_main();
     int status = parse_options(argc, argv, &options, &e);
     if (status == 0)
         status = run(&options, &e);

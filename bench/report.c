@@ -522,7 +522,9 @@ static void put_markdown(struct buf *out, const struct bench *b, const struct be
                "your machine.\nThis one: ",
                now, b->is_quick ? ", a quick run" : "");
     put_machine(out, b);
-    buf_append_str(out, ".\n\n![Times and memory of Cella and its peers, logarithmic]"
+    buf_append_str(out, ".\nWhat answers cost a model in tokens, beside others, is in "
+                        "[ECONOMY.md](ECONOMY.md#twenty-tasks-over-mcp).\n\n![Times and memory of "
+                        "Cella and its peers, logarithmic]"
                         "(benchmarks.svg)\n\n");
     put_markdown_claims(out, b);
     buf_append_str(out, "\n## Everything measured\n\n");

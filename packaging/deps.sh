@@ -8,18 +8,20 @@ packages_of() {
     case $1 in
     build) echo gcc libc6-dev meson ninja-build pkgconf libuv1-dev node-llhttp libjansson-dev \
         libb2-dev libyaml-dev libseccomp-dev libsqlite3-dev libedit-dev bash-builtins \
-        libmd4c-dev libmd4c-html0-dev libpng-dev libjpeg-dev libssl-dev ;;
+        libmd4c-dev libmd4c-html0-dev libpcre2-dev libpng-dev libjpeg-dev libssl-dev \
+        libarchive-dev libcurl4-openssl-dev ;;
     data) echo bash nodejs python3 python3-numpy python3-pandas python3-scipy python3-sklearn \
         python3-statsmodels python3-matplotlib python3-seaborn \
         python3-cloudpickle python3-lz4 python3-openpyxl \
-        'libopenblas-dev|libopenblas0-pthread' uidmap ;;
+        'libopenblas-dev|libopenblas0-pthread' uidmap \
+        'libarchive13t64|libarchive13' 'libcurl4t64|libcurl4' poppler-utils ;;
     test) echo clang 'libclang-rt-14-dev|libclang-rt-dev' clang-format libcmocka-dev \
         python3-pytest util-linux e2fsprogs curl bash gdb strace python3-pip \
         python3-nbformat jupyter-nbconvert \
         man-db groff zsh fish python3-psutil python3-ipython python3-venv python3-yaml
         # Some packages of Node.js bring npm along, and then Debian's cannot be installed.
         command -v npm >/dev/null || echo npm ;;
-    bench) echo python3-ipykernel python3-jupyter-client bubblewrap \
+    bench) echo ripgrep python3-ipykernel python3-jupyter-client bubblewrap \
         python3-venv ;;
     *)
         echo "deps.sh: no group \"$1\" (build, data, test, bench)" >&2

@@ -1,8 +1,9 @@
 #!/bin/sh
 # mcp_peers.sh [DIR]: installs the clients of the Model Context Protocol that tests/mcp drives, once,
 # at the versions in packaging/mcp_peers: from npm a Node.js that is new enough, the official
-# TypeScript clients, the conformance suite, the Inspector and a tokenizer; from PyPI the Python SDK.
-# Prints where they are. Without the registries it fails and says so.
+# TypeScript clients, the conformance suite, the Inspector, a tokenizer and the reference
+# implementation of TOON (tests/toon); from PyPI the Python SDK. Prints where they are. Without the
+# registries it fails and says so.
 set -eu
 here=$(dirname "$(readlink -f "$0")")/mcp_peers
 dir=${1:-${CELLA_MCP_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/cella-mcp-peers}}

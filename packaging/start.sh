@@ -19,6 +19,7 @@ for library in $missing; do
     libmd4c*.so.0) packages="$packages libmd4c-html0" ;;
     libedit.so.2) packages="$packages libedit2" ;;
     libcrypto.so.3) packages="$packages libssl3" ;;
+    libpcre2-8.so.0) packages="$packages libpcre2-8-0" ;;
     *) packages="$packages $library" ;;
     esac
 done

@@ -26,6 +26,10 @@ import zlib
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+if "CELLA_PYCACHE" in os.environ:
+    # What pytest makes of the tests is half of the time that it takes to collect them, and several
+    # jobs collect the same: it is kept, outside of the sources. Children keep nothing.
+    sys.pycache_prefix, sys.dont_write_bytecode = os.environ["CELLA_PYCACHE"], False
 
 from harness import daemon as daemons  # noqa: E402
 from harness import host  # noqa: E402
@@ -52,7 +56,8 @@ MARKERS = [
     "needs_user(reason): only for a daemon of an ordinary user",
     "semantics: the interpreter's doing; a sample is enough in the other mode",
     "privilege: the program does something else for root",
-    "sampled(n): the same as shown elsewhere; one in n (8) is enough but for level all",
+    "sampled(n): the same as shown elsewhere; one in n is enough but for level all (8; of drivers' "
+    "tests all in level test)",
     "slow: level all only",
     "release: level test runs it against the build that is shipped, too",
     "smoke: level check",
@@ -93,9 +98,10 @@ def is_redundant(item):
 def is_in_level(item):
     has, folder = item.get_closest_marker, item.path.parent.name
     if folder == "habitat" and LEVEL == "test":
-        return mode_of(item) is None or is_sample(item, 2 * SAMPLE)
+        return mode_of(item) is None or is_sample(item, 4 * SAMPLE)
     if folder not in ("e2e", "escape"):
-        is_left_out = has("slow") or has("sampled") and LEVEL == "check" and not is_sample(item)
+        is_left_out = has("slow") or has("sampled") and not (
+            is_sample(item) if LEVEL == "check" else is_nth_case(item, 1))
         return LEVEL == "all" or not is_left_out
     is_second = is_second_mode(item) and not has("needs_user")
     if LEVEL == "check":
@@ -106,7 +112,7 @@ def is_in_level(item):
         return False
     if folder == "e2e" and IS_SHIPPED:
         return bool(has("release")) and not is_second and is_sample(item, SAMPLE_OF_RELEASE)
-    if has("sampled") and item.case_number % (*has("sampled").args, SAMPLE)[0]:
+    if has("sampled") and not is_nth_case(item, SAMPLE):
         return False
     if folder == "escape" or not is_second or has("privilege") in item.own_markers:
         return True
@@ -126,9 +132,16 @@ def number_cases(items):
     """Numbers the cases of each test, so that a sample of them always has the first."""
     counts = collections.Counter()
     for item in items:
-        family = item.path, getattr(item, "originalname", item.name), mode_of(item)
+        given = getattr(item, "callspec", None) and item.callspec.params or {}
+        family = (item.path, getattr(item, "originalname", item.name),
+                  *(given.get(name) for name in ("mode", "python", "node")))
         item.case_number = counts[family]
         counts[family] += 1
+
+
+def is_nth_case(item, unless_told):
+    """True for the first case, and every nth after it, as the mark `sampled` says."""
+    return item.case_number % (*item.get_closest_marker("sampled").args, unless_told)[0] == 0
 
 
 def is_sample(item, size=SAMPLE):

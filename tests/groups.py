@@ -3,11 +3,13 @@ function runs some files of a group and returns a Result; run.py decides what ru
 
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
@@ -23,11 +25,15 @@ GRACE_SECONDS = 20
 WITHIN_SECONDS = 3600  # for what hangs
 
 running = set()  # the children of run()
+used = threading.local()  # .seconds: of processor time, by what this lane has run
 
 GOLD = "-Dc_link_args=-fuse-ld=gold"  # a hundred programs are linked, in half the time
 # Each room as one file: headers are read once. Names of statics are unique in their room for that.
 WHOLE = ["-Dwhole_rooms=true", "-Dunity_size=1000"]
 SANITIZERS = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
+# Of what was freed 8 MB are watched: every fork of the warden has to copy them.
+ASAN_OPTIONS = ("detect_leaks=1:detect_stack_use_after_return=0:quarantine_size_mb=8:"
+                "malloc_context_size=12")
 BUILD_KINDS = {
     "gcc": ("gcc", [*WHOLE]),
     # For the daily loop: without the optimizer it takes half the time.
@@ -75,12 +81,23 @@ def run(command, log, env=None, timeout=WITHIN_SECONDS):
             return 127
         running.add(child)
         try:
-            return child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
+            return child.wait() if has_ended(child, timeout) else None
         finally:
             end(child)
             running.discard(child)
+
+
+def has_ended(child, timeout):
+    """Waits for a child, and counts what it and its children took before anybody waits for it."""
+    pidfd = os.pidfd_open(child.pid)
+    try:
+        ended = bool(select.select([pidfd], [], [], timeout)[0])
+    finally:
+        os.close(pidfd)
+    fields = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+    ticks = sum(map(int, fields[11:15]))  # utime, stime, cutime, cstime
+    used.seconds = getattr(used, "seconds", 0) + ticks / os.sysconf("SC_CLK_TCK")
+    return ended
 
 
 def end(child):
@@ -162,7 +179,8 @@ def unit(name, kind, programs):
         log = log_of(f"{name} {program}")
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as reports:
-            env = {"CMOCKA_MESSAGE_OUTPUT": "XML", "CMOCKA_XML_FILE": f"{reports}/%g.xml"}
+            env = {"CMOCKA_MESSAGE_OUTPUT": "XML", "CMOCKA_XML_FILE": f"{reports}/%g.xml",
+                   "ASAN_OPTIONS": ASAN_OPTIONS}
             status = run([str(BUILDS / kind / "tests/unit" / program)], log, env)
             found = Result()
             for report in sorted(Path(reports).iterdir()):
@@ -226,9 +244,7 @@ def sanitizer_env(folder):
     known.write_text("leak:wcsdup\n")  # libedit never frees the names of functions added to it
     known.chmod(0o644)
     return {
-        # Of what was freed 8 MB are watched: every fork of the warden has to copy them.
-        "ASAN_OPTIONS": f"log_path={folder}/report:detect_leaks=1:detect_stack_use_after_return=0:"
-                        "quarantine_size_mb=8:malloc_context_size=12",
+        "ASAN_OPTIONS": f"log_path={folder}/report:{ASAN_OPTIONS}",
         "UBSAN_OPTIONS": f"log_path={folder}/report:print_stacktrace=1",
         "LSAN_OPTIONS": f"print_suppressions=0:suppressions={known}",
     }
@@ -299,8 +315,10 @@ class Program:
             result.fail(f"{name} leaves nothing running", f"{len(pids)} processes of {self.path}")
 
 
-def pytest_files(folder):
-    return [path.name for path in sorted((TOP / "tests" / folder).glob("test_*.py"))]
+def pytest_files(folder, mark=""):
+    """With a mark those in which it occurs: to collect the others takes longer than the tests."""
+    return [path.name for path in sorted((TOP / "tests" / folder).glob("test_*.py"))
+            if f"mark.{mark}" in path.read_text() or not mark]
 
 
 def loads_data(group, file):
@@ -319,8 +337,9 @@ def pytest(name, level, folder, kind, files, mode=None, has_subids=False):
                *(str(TOP / "tests" / folder / file) for file in files),
                *(["-k", "user"] if has_subids else [])]
     with Reports() as reports, Program(kind, name) as program:
-        env = {"PYTHONDONTWRITEBYTECODE": "1", "CELLA_LEVEL": level, "CELLA_KIND": kind or "",
-               "CELLA": str(program.path), **({"CELLA_TEST_PART": mode} if mode else {})}
+        env = {"PYTHONDONTWRITEBYTECODE": "1", "CELLA_PYCACHE": str(BUILDS / "pycache"),
+               "CELLA_LEVEL": level, "CELLA_KIND": kind or "", "CELLA": str(program.path),
+               **({"CELLA_TEST_PART": mode} if mode else {})}
         if has_subids:
             env["CELLA_TEST_SUBIDS"] = "1"
         if kind == "asan":

@@ -17,7 +17,7 @@ TOP = Path(__file__).resolve().parent.parent
 LEVELS = {
     "base": 0,
     "wire": 1, "loop": 1, "blob": 1,
-    "cell": 2, "jail": 2, "image": 2,
+    "cell": 2, "jail": 2, "image": 2, "explore": 2,
     "runtime": 3, "store": 3, "drivers": 3,
     "session": 4,
     "notebook": 5, "policy": 5,
@@ -131,13 +131,12 @@ def check_banned():
         if path.name == "banned.h":
             continue
         text = path.read_text()
-        code = without_comments(text).splitlines()
-        for number, line in enumerate(text.splitlines(), 1):
-            for pattern, why in BANNED.items():
-                is_call = pattern.endswith(r"\(")
-                match = re.search(pattern, code[number - 1] if is_call else line)
-                if match:
-                    yield f"{place(path, number)}: {match.group(0).strip()!r}: {why}"
+        code = without_comments(text)
+        for pattern, why in BANNED.items():
+            is_call = pattern.endswith(r"\(")
+            for match in re.finditer(pattern, code if is_call else text, re.M):
+                number = text.count("\n", 0, match.start()) + 1
+                yield f"{place(path, number)}: {match.group(0).strip()!r}: {why}"
 
 
 def check_descriptors():
@@ -194,17 +193,36 @@ def check_python():
         yield from done.stdout.splitlines()
 
 
+# Names the files that cannot be compiled; node --check takes one, and says where.
+CHECK_MODULES = """
+const vm = require("vm"), fs = require("fs"), wrap = require("module").wrap;
+for (const path of process.argv.slice(1)) {
+    const text = fs.readFileSync(path, "utf8");
+    try {
+        path.includes("/clients/") ? new vm.SourceTextModule(text) : new vm.Script(wrap(text));
+    } catch {
+        console.log(path);
+    }
+}
+"""
+
+
 def check_javascript():
     node = shutil.which("node")
-    for path in files("**/*.js", "src", "clients"):
+    sources = list(files("**/*.js", "src", "clients"))
+    for path in sources:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if len(line) > 100:
                 yield f"{place(path, number)}: {len(line)} columns, 100 are allowed"
             if "\t" in line or line != line.rstrip():
                 yield f"{place(path, number)}: a tab, or space at the end"
-        if node:
-            done = subprocess.run([node, "--check", str(path)], capture_output=True, text=True)
-            yield from done.stderr.splitlines()[:4]
+    if node:
+        done = subprocess.run([node, "--no-warnings", "--experimental-vm-modules", "-e",
+                               CHECK_MODULES, *map(str, sources)], capture_output=True, text=True)
+        yield from done.stderr.splitlines()
+        for path in done.stdout.splitlines():
+            told = subprocess.run([node, "--check", path], capture_output=True, text=True)
+            yield from told.stderr.splitlines()[:4] or [path]
 
 
 def check_pages():
@@ -216,18 +234,65 @@ def check_pages():
 
 def check_names():
     """Functions that pages for programmers name exist."""
-    sources = "\n".join(path.read_text() for path in files("**/*.[ch]", "src", "bench"))
+    known = set()
+    for path in files("**/*.[ch]", "src", "bench"):
+        known.update(re.findall(r"\w+", path.read_text()))
     prefixes = "timeline|prison|snapshot|conn|head|call|saving|" + "|".join(
         path.name for path in (TOP / "src").iterdir() if path.is_dir())
     for path in [TOP / "CONTRIBUTING.md", TOP / "docs/ARCHITECTURE.md", *files("**/*.md", "src")]:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             for name in re.findall(rf"`((?:{prefixes})_\w+)(?:\(\))?`", line):
-                if not re.search(rf"\b{name}\b", sources):
+                if name not in known:
                     yield f"{place(path, number)}: there is no {name}"
 
 
+REQUEST = re.compile(r"\b(GET|POST|PUT|DELETE|PATCH) (…|/v1)|…/\w")
+STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+LITERAL = re.compile(rf"{STRING.pattern}(?:\s*(?:PRI\w+\s*)?{STRING.pattern})*")
+# Texts with requests that no model reads, by file, and why.
+FOR_REQUESTS = {
+    "ops/api_index.c": "a page for whoever begins with requests",
+    "ops/openapi.c": "a document for whoever has requests",
+    "ops/exec_text.c": "whoever has tools is told of wait()",
+    "ops/gate.c": "a refusal of plan mode reaches tools as five members, without advice",
+    "ops/notebook_reference.c": "tools ask for pictures of the notebook that they are in",
+    "policy/policy.c": "no tool enters plan mode",
+    "session/answer.c": "whoever has tools is told of look()",
+    "cell/transcript.c": "whoever has tools is told of look()",
+    "session/suspend.c": "no tool suspends",
+}
+
+
+def check_advice():
+    """Advice that names a request is put into words of tools (ops/tool_call.c), and every such
+    translation is of some text."""
+    source = TOP / "src/ops/tool_call.c"
+    table = re.search(r"tool_words\[\] = \{(.*?)\n\};", source.read_text(), re.DOTALL)[1]
+    rows = re.findall(rf"\{{({LITERAL.pattern}),", table)
+    words = ["".join(STRING.findall(row[0])) for row in rows]
+    ways = [re.compile(re.escape(w).replace("%", r"(?:%[a-z]*|\d+)")) for w in words]
+    used = set()
+    rooms = [room for room in sorted((TOP / "src").iterdir()) if room.name not in (
+        "cli", "serve", "drivers")]
+    for path in sorted(path for room in rooms for path in room.glob("**/*.c")):
+        text = path.read_text()
+        for found in LITERAL.finditer(text) if path != source else ():
+            told = "".join(STRING.findall(found[0]))
+            is_doc = re.search(r"\.(doc|tool_doc|summary|examples?|about) =\s*$|#include $",
+                               text[:found.start()])
+            for number, way in enumerate(ways):
+                told, n = way.subn("", told)
+                used |= {number} if n else set()
+            is_exempt = is_doc or str(path.relative_to(TOP / "src")) in FOR_REQUESTS
+            if REQUEST.search(told) and not is_exempt:
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{place(path, line)}: tool_words does not translate {told!r}"
+    yield from (f"{place(source)}: no text has {word!r}" for number, word in enumerate(words)
+                if number not in used)
+
+
 CHECKS = [check_format, check_arrows, check_knots, check_banned, check_descriptors, check_listed,
-          check_python, check_javascript, check_pages, check_names]
+          check_python, check_javascript, check_pages, check_names, check_advice]
 
 
 def main():

@@ -2,7 +2,7 @@
 """Builds Cella and runs its tests, several at a time. The last line is "N passed, N failed".
 
     run.py check            for the daily loop: one build, two minutes
-    run.py test             what a change may not break: some 13 minutes on two cores
+    run.py test             what a change may not break: some 11 minutes on two cores
     run.py all              both builds of everything, every Python and Node.js, soaks, fuzzing
     run.py coverage         the tests of `test` in a build that counts which lines they run
     run.py nervous          what tests/nervous.txt lists, 50 times each (CELLA_REPEAT)
@@ -69,11 +69,12 @@ def unit(kind):
 
 def pytests(level, folder, kind=None, mode=None, has_subids=False):
     """With a mode only the tests of daemons that root, or an ordinary user, has started."""
+    mark = "smoke" if level == "check" else "release" if level == "test" and kind == "gcc" else ""
     words = [*folder.split("_"), kind, mode, has_subids and "subids"]
     return Group(" ".join(filter(None, words)), (kind,) if kind else (),
                  lambda job, files: groups.pytest(job, level, folder, kind, files, mode,
                                                   has_subids),
-                 groups.pytest_files(folder))
+                 groups.pytest_files(folder, mark if folder == "e2e" else ""))
 
 
 def by_mode(level, folder, kind):
@@ -119,7 +120,7 @@ LEVELS = {
         *by_mode("test", "escape", "gcc"), pytests("test", "habitat", "gcc"),
         fuzz(1, runs=5000),
         pytests("test", "bench", "gcc"), pytests("test", "clients", "gcc"),
-        pytests("test", "mcp", "gcc"),
+        pytests("test", "mcp", "gcc"), pytests("test", "toon", "gcc"),
     ],
     "all": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs", "unit"), lint(),
@@ -129,6 +130,7 @@ LEVELS = {
         pytests("all", "escape", "gcc", has_subids=True),
         pytests("all", "habitat", "gcc"), fuzz(60), pytests("all", "bench", "gcc"),
         pytests("all", "clients", "gcc"), pytests("all", "mcp", "gcc"),
+        pytests("all", "toon", "gcc"),
     ],
     "nervous": nervous,
     # What `test` runs of C, counted (tests/gcov.py).
@@ -190,6 +192,7 @@ class Run:
             self.left[job.group.name] += 1
         self.results = {group.name: Result() for group in chosen}
         self.took = {group.name: 0.0 for group in chosen}
+        self.used = {group.name: 0.0 for group in chosen}  # of processor time
         self.built, self.failed = set(), set()
         self.changed = threading.Condition()
         self.is_stopping = False
@@ -212,7 +215,7 @@ class Run:
 
     def lane(self):
         while job := self.next_job():
-            began = time.monotonic()
+            began, groups.used.seconds = time.monotonic(), 0.0
             lost = [kind for kind in job.group.needs if kind in self.failed]
             if lost:
                 result = Result()
@@ -231,9 +234,10 @@ class Run:
                 result.seconds = {name: took}
             self.results[name].add(result)
             self.took[name] += took
+            self.used[name] += groups.used.seconds
             self.left[name] -= 1
             if self.left[name] == 0 and not self.is_stopping:
-                report_group(name, self.results[name], self.took[name])
+                report_group(name, self.results[name], self.took[name], self.used[name])
             self.changed.notify_all()
 
     def go(self, lanes):
@@ -268,14 +272,14 @@ class Run:
 # --- the report -----------------------------------------------------------------------------------
 
 
-def report_group(name, result, seconds):
+def report_group(name, result, seconds, used):
     state = "FAILED" if result.failures else "ok"
     counts = f"{result.passed} passed"
     if result.skipped:
         counts += f", {result.skipped} skipped"
     if result.failures:
         counts += f", {len(result.failures)} failed"
-    print(f"{state:7}{name:16}{counts}  ({seconds:.0f} s)", flush=True)
+    print(f"{state:7}{name:16}{counts}  ({seconds:.0f} s, {used:.0f} s of processor)", flush=True)
 
 
 def reason(text):

@@ -145,7 +145,8 @@ def build_traced(top):
     left_out = "jail/inside/init_main,drivers/bash,drivers/node"
     if not (folder / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(folder), str(top), "-Doptimization=0",
-                        "-Dc_args=-finstrument-functions "
+                        # addr2line finds the headers of inline functions in this form only.
+                        "-Dc_args=-gdwarf-4 -finstrument-functions "
                         f"-finstrument-functions-exclude-file-list={left_out}"],
                        check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", str(folder), "cella"], check=True, stdout=subprocess.DEVNULL)
@@ -212,9 +213,10 @@ def resolve(binary, addresses):
 
 
 def show_paths(top):
+    binary, library = build_traced(top)
+    os.environ["CELLA"] = str(binary)
     sys.path.insert(0, str(HERE))
     from harness.daemon import Daemon
-    binary, library = build_traced(top)
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(scratch, "trace")
         env = {"LD_PRELOAD": str(library), "CELLA_SHAPE_TRACE": str(out)}

@@ -18,11 +18,18 @@ _cella() {
     local verb=${COMP_WORDS[1]} words= kind=nothing
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help --help --version"
+        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep explored declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
     case $verb in
+    context)
+        if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "load list" -- "$current")
+            return
+        fi
+        ((COMP_CWORD > 2)) && verb="$verb ${COMP_WORDS[2]}"
+        ;;
     notebook)
         if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "declarations rm move reset new list title delete show add run edit clear export import watch" -- "$current")
@@ -354,6 +361,56 @@ _cella() {
         --key) kind=nothing words="" ;;
         esac
         ;;
+    "context load")
+        words="--name --member --url --text --data --url --key --json --help" kind=sessions
+        case $previous in
+        --name) kind=nothing words="" ;;
+        --member) kind=nothing words="" ;;
+        --url) kind=nothing words="" ;;
+        --text) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "context list")
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    peek)
+        words="--n --offset --context --quiet --data --url --key --json --help" kind=sessions
+        case $previous in
+        --n) kind=nothing words="" ;;
+        --offset) kind=nothing words="" ;;
+        --context) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    grep)
+        words="--context-lines --max-results --literal --case --context --quiet --data --url --key --json --help" kind=sessions
+        case $previous in
+        --context-lines) kind=nothing words="" ;;
+        --max-results) kind=nothing words="" ;;
+        --context) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    explored)
+        words="--data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
     declarations)
         words="--data --url --key --json --help" kind=sessions
         case $previous in
@@ -416,7 +473,7 @@ _cella() {
         esac
         ;;
     new)
-        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --debug --isolation --name --labels --data --url --key --json --help" kind=nothing
+        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --name --labels --data --url --key --json --help" kind=nothing
         case $previous in
         -r | --runtime) kind=words words="python node bash" ;;
         -p | --profile) kind=nothing words="" ;;
@@ -531,7 +588,7 @@ _cella() {
         esac
         ;;
     "notebook new")
-        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --debug --isolation --data --url --key --json --help" kind=nothing
+        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --data --url --key --json --help" kind=nothing
         case $previous in
         --title) kind=nothing words="" ;;
         --metadata) kind=nothing words="" ;;
@@ -671,7 +728,7 @@ _cella() {
         esac
         ;;
     help)
-        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help" kind=words
+        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep explored declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help" kind=words
         ;;
     esac
     _cella_reply "$kind" "$words" "$current" "$previous"

@@ -52,6 +52,10 @@ _cella() {
             'interrupt:stop the cell that runs and keep its session'
             'output:print what the cells of a session wrote'
             'names:show a session'\''s variables, their types and sizes'
+            'context:hold a file of a session as a text that can be explored'
+            'peek:show some characters of a context, or of a file'
+            'grep:search a context, or a file, for a regular expression'
+            'explored:tell what a session has explored'
             'declarations:show what a session imported and defined, and what would not survive'
             'checkpoints:list the checkpoints of a session'
             'undo:take a session back to an earlier state'
@@ -77,6 +81,13 @@ _cella() {
         return
     fi
     case $verb in
+    context)
+        if ((CURRENT == 3)) && [[ $PREFIX != -* ]]; then
+            compadd load list
+            return
+        fi
+        ((CURRENT > 3)) && verb="$verb $words[3]"
+        ;;
     notebook)
         if ((CURRENT == 3)) && [[ $PREFIX != -* ]]; then
             compadd declarations rm move reset new list title delete show add run edit clear export import watch
@@ -246,7 +257,7 @@ _cella() {
         ;;
     mcp)
         _arguments \
-            '--tools[which tools\: core (the default), notebook, repl; with commas between]:value: ' \
+            '--tools[which tools\: core (the default), explore, notebook, repl; with commas between]:value: ' \
             '-a[speak for this agent of the configuration]:value: ' \
             '--agent[speak for this agent of the configuration]:value: ' \
             '--print-config[write the entry for this client'\''s configuration, and end]:value: ' \
@@ -513,6 +524,70 @@ _cella() {
             '--help[show this help]' \
             '*:session:_cella_sessions'
         ;;
+    context\ load)
+        _arguments \
+            '--name[Its name; default\: context.]:value: ' \
+            '--member[a file in it, if it is an archive,]:value: ' \
+            '--url[or a page of a domain that explore.web_domains lists,]:value: ' \
+            '--text[or the text itself.]:value: ' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+            '*:session:_cella_sessions'
+        ;;
+    context\ list)
+        _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+            '*:session:_cella_sessions'
+        ;;
+    peek)
+        _arguments \
+            '--n[How many characters; default 500.]:value: ' \
+            '--offset[How many characters come before; default 0.]:value: ' \
+            '--context[The context by its name; default\: the one called context.]:value: ' \
+            '--quiet[Leaves the call out of the research tree and the log.]' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+            '*:session:_cella_sessions'
+        ;;
+    grep)
+        _arguments \
+            '--context-lines[How many lines around each match are shown; default 2.]:value: ' \
+            '--max-results[How many matches at most; default 100.]:value: ' \
+            '--literal[The pattern is a text that is looked for as it is.]' \
+            '--case[Upper and lower case are not the same.]' \
+            '--context[The context by its name; default\: the one called context.]:value: ' \
+            '--quiet[Leaves the call out of the research tree and the log.]' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+            '*:session:_cella_sessions'
+        ;;
+    explored)
+        _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+            '*:session:_cella_sessions'
+        ;;
     declarations)
         _arguments \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
@@ -620,6 +695,7 @@ _cella() {
             '--budget[Bytes of output in answers to cells that name no budget of their own; default\: the agent'\''s budget, else 8 KiB.]:value: ' \
             '--images[How answers have pictures where a cell does not say\: reference (unless the agent'\''s images says otherwise) or inline.]:value:(reference inline)' \
             '--durable[Whether its state is kept on disk, to outlive the daemon\: auto (the default) or off.]:value:(auto off)' \
+            '--explore[Its code has peek, grep and the other functions that explore contexts from the start, not only once there is a context]' \
             '--debug[Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent'\''s setting is always, refused if that is never.]' \
             '--isolation[shared (the default)\: its cells run in one process; per_cell\: each has a fresh one, with the state that could be saved after the one before.]:value:(shared per_cell)' \
             '--name[What it can be called instead of its id\: letters, digits, ".", "_" and "-"]:value: ' \
@@ -778,6 +854,7 @@ _cella() {
             '--budget[Bytes of output in answers to cells that name no budget of their own; default\: the agent'\''s budget, else 8 KiB.]:value: ' \
             '--images[How answers have pictures where a cell does not say\: reference (unless the agent'\''s images says otherwise) or inline.]:value:(reference inline)' \
             '--durable[Whether its state is kept on disk, to outlive the daemon\: auto (the default) or off.]:value:(auto off)' \
+            '--explore[Its code has peek, grep and the other functions that explore contexts from the start, not only once there is a context]' \
             '--debug[Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent'\''s setting is always, refused if that is never.]' \
             '--isolation[shared (the default)\: its cells run in one process; per_cell\: each has a fresh one, with the state that could be saved after the one before.]:value:(shared per_cell)' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \

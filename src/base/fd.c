@@ -26,8 +26,8 @@ int fd_set_nonblocking(int fd, bool nonblocking)
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0)
         return -errno;
-    flags = nonblocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
-    return fcntl(fd, F_SETFL, flags) < 0 ? -errno : 0;
+    int wanted = nonblocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+    return wanted != flags && fcntl(fd, F_SETFL, wanted) < 0 ? -errno : 0;
 }
 
 union fd_control {

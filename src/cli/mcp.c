@@ -15,7 +15,8 @@
 enum { MCP_PIECE = 64 * 1024, MCP_HEAD_MAX = 8192, MCP_ANSWER_MS = 10000 };
 
 static const struct cli_flag mcp_flags[] = {
-    {"tools", 0, "SETS", "which tools: core (the default), notebook, repl; with commas between"},
+    {"tools", 0, "SETS",
+     "which tools: core (the default), explore, notebook, repl; with commas between"},
     {"agent", 'a', "NAME", "speak for this agent of the configuration"},
     {"print-config", 0, "CLIENT", "write the entry for this client's configuration, and end"},
     {0},

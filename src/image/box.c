@@ -3,92 +3,28 @@
  * byte is read it has given up all the rest. */
 #include "image/image.h"
 #include "image/scale.h"
+#include "loop/walls.h"
 
 #include <errno.h>
 #include <seccomp.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
 
 #define BOX_MEMORY (384 * MIB) /* addresses, the program and its libraries included */
 
-/* ---- walls ----------------------------------------------------------------------------------- */
-
-static int limit(int resource, rlim_t most)
-{
-    return setrlimit((__rlimit_resource_t)resource, &(struct rlimit){most, most});
-}
-
-static int allow(scmp_filter_ctx filter, int call)
-{
-    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
-}
-
-/* Anonymous memory that cannot be executed. */
-static int allow_memory(scmp_filter_ctx filter)
-{
-    static const int calls[] = {SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap),
-                                SCMP_SYS(madvise)};
-    int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
-                                 SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
-                                 SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
-    for (size_t i = 0; error == 0 && i < ARRAY_LEN(calls); i++)
-        error = allow(filter, calls[i]);
-    return error;
-}
-
-/* Whatever is not named here ends the process. */
-static int set_filter(void)
-{
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-    if (filter == NULL)
-        return -ENOMEM;
-    int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(read), 1,
-                                 SCMP_A0(SCMP_CMP_EQ, STDIN_FILENO, 0));
-    if (error == 0)
-        error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-                                 SCMP_A0(SCMP_CMP_EQ, STDOUT_FILENO, 0));
-    if (error == 0)
-        error = allow_memory(filter);
-    if (error == 0)
-        error = allow(filter, SCMP_SYS(exit_group));
-    if (error == 0 && HAS_SANITIZER)
-        error = allow(filter, SCMP_SYS(sigaltstack)); /* looks where the stack is, before the end */
-    if (error == 0)
-        error = seccomp_load(filter);
-    seccomp_release(filter);
-    return error;
-}
-
 int image_box_close(void)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-        syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) < 0)
-        return -errno;
-    rlim_t seconds = IMAGE_BOX_MS / 1000 + 1;
-    alarm((unsigned)seconds); /* should the daemon be gone */
-    if (limit(RLIMIT_CPU, seconds) < 0 || limit(RLIMIT_CORE, 0) < 0 ||
-        limit(RLIMIT_FSIZE, IMAGE_RESULT_MAX) < 0)
-        return -errno;
-    /* A sanitizer reserves terabytes of addresses. */
-    if (!HAS_SANITIZER && limit(RLIMIT_AS, BOX_MEMORY) < 0)
-        return -errno;
-    return set_filter();
+    static const struct walls_limits limits = {.seconds = IMAGE_BOX_MS / 1000 + 1,
+                                               .memory = BOX_MEMORY,
+                                               .file_bytes = IMAGE_RESULT_MAX,
+                                               .n_fds = STDERR_FILENO + 1};
+    int error = walls_limit(&limits);
+    if (error < 0)
+        return error;
+    struct walls_filter filter = walls_filter(false);
+    walls_allow_on(&filter, SCMP_SYS(read), STDIN_FILENO);
+    walls_allow_on(&filter, SCMP_SYS(write), STDOUT_FILENO);
+    walls_allow_memory(&filter);
+    return walls_load(&filter);
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */

@@ -1,127 +1,97 @@
-/* The daemon's side of the boxes: who waits, who works, how they end. A box gets the picture and an
- * empty file in memory; its exit status is all that it says, and what it wrote is looked at as
- * whatever a stranger wrote is. */
+/* The daemon's side of the boxes (loop/box.h). A box gets the picture and an empty file in memory;
+ * its exit status is all that it says, and what it wrote is looked at as whatever a stranger wrote
+ * is. */
 #include "base/fd.h"
-#include "base/list.h"
 #include "image/image.h"
 #include "image/scale.h"
-#include "loop/loop.h"
+#include "loop/box.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
-
 struct image_boxes {
-    uv_loop_t *loop;
-    struct list waiting; /* jobs, oldest first */
-    struct list working;
-    size_t n_waiting, n_working;
+    struct loop_boxes *boxes;
 };
 
-/*   WAITING --a box is free--> WORKING --its process has ended--> told, freed
- *   WAITING --too long--> told, freed. WORKING --too long--> killed, then as above.
- *   WAITING --forgotten--> freed. WORKING --forgotten--> killed; freed at its end. */
 struct image_job {
-    struct list node;
-    struct image_boxes *boxes;
+    struct loop_box *box;
     int in, out; /* -1 once the box or the caller has them */
     enum image_format format;
     uint32_t max_width, max_height;
-    pid_t pid;   /* 0: WAITING */
-    int process; /* pidfd */
-    struct loop_poll *poll;
-    struct loop_timer *timer;
-    bool is_queued;     /* on_due has seen it once */
-    bool is_late;       /* the box was killed because it took too long */
-    image_scaled_fn fn; /* NULL if the job was forgotten */
+    image_scaled_fn fn;
     void *context;
 };
 
 struct image_boxes *image_boxes_new(uv_loop_t *loop)
 {
+    static const struct loop_boxes_limits limits = {
+        .at_work = IMAGE_BOXES_MAX, .waiting = IMAGE_QUEUE_MAX, .queue_ms = IMAGE_QUEUE_MS};
     struct image_boxes *boxes = mem_alloc(sizeof(*boxes));
-    boxes->loop = loop;
-    list_init(&boxes->waiting);
-    list_init(&boxes->working);
+    boxes->boxes = loop_boxes_new(loop, &limits);
     return boxes;
 }
 
 uv_loop_t *image_boxes_loop(const struct image_boxes *boxes)
 {
-    return boxes->loop;
+    return loop_boxes_loop(boxes->boxes);
 }
 
-static void job_free(void *context)
+void image_boxes_free(struct image_boxes *boxes)
+{
+    if (boxes == NULL)
+        return;
+    loop_boxes_free(boxes->boxes);
+    free(boxes);
+}
+
+static void on_freed(void *context)
 {
     struct image_job *job = context;
     cleanup_fd(&job->in);
     cleanup_fd(&job->out);
-    cleanup_fd(&job->process);
     free(job);
-}
-
-/* Every job has a timer; the job is freed when that is closed. */
-static void close_job(struct image_job *job)
-{
-    size_t *count = job->pid == 0 ? &job->boxes->n_waiting : &job->boxes->n_working;
-    list_remove(&job->node);
-    (*count)--;
-    loop_poll_close(take_ptr(job->poll), NULL);
-    loop_timer_close(take_ptr(job->timer), job_free);
-}
-
-static void tell(struct image_job *job, const struct image_scaled *scaled, const struct err *e)
-{
-    image_scaled_fn fn = job->fn;
-    job->fn = NULL;
-    if (fn != NULL)
-        fn(job->context, scaled, e);
-    else if (scaled != NULL)
-        close(scaled->fd);
-}
-
-static void kill_box(const struct image_job *job)
-{
-    syscall(SYS_pidfd_send_signal, job->process, SIGKILL, NULL, 0);
 }
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
-static int describe_end(const struct image_job *job, const siginfo_t *info, struct err *e)
+static int describe_end(const struct image_job *job, const struct loop_box_end *end, struct err *e)
 {
     static const char as_it_is[] = "Ask without width and height: then it is sent as it is.";
-    int status = info->si_code == CLD_EXITED ? info->si_status : -1;
-    switch (status) {
+    switch (end->how) {
+    case BOX_LATE:
+        err_set(e, ERR_TIMEOUT, "the picture could not be scaled within %d s", IMAGE_BOX_MS / 1000);
+        return err_advise(e, "%s", as_it_is);
+    case BOX_KILLED:
+        err_set(e, ERR_CONFLICT, "the picture ended the process that decoded it (signal %d)",
+                end->value);
+        return err_advise(e, "%s", as_it_is);
+    case BOX_CROWDED:
+        err_set(e, ERR_TIMEOUT, "other pictures were scaled for %d s", IMAGE_QUEUE_MS / 1000);
+        return err_advise(e, "Ask again later.");
+    case BOX_FAILED:
+        return err_errno(e, ERR_UNAVAILABLE, -end->value,
+                         "cannot start a process that scales the picture");
+    case BOX_EXITED:
+        break;
+    }
+    switch (end->value) {
     case SCALE_DAMAGED:
         err_set(e, ERR_CONFLICT, "the picture is damaged or is no %s, and cannot be scaled",
                 image_format_name(job->format));
-        return err_advise(e, "%s", as_it_is);
+        break;
     case SCALE_TOO_LARGE:
     case SCALE_NO_MEMORY:
         err_set(e, ERR_TOO_LARGE, "the picture has too many pixels to be scaled");
-        return err_advise(e, "%s", as_it_is);
+        break;
     case SCALE_NO_WALLS:
         err_set(e, ERR_UNAVAILABLE, "pictures cannot be decoded safely on this machine");
         return err_advise(e, "It takes seccomp. %s", as_it_is);
     default:
+        err_set(e, ERR_UNAVAILABLE, "the picture could not be scaled (status %d)", end->value);
         break;
     }
-    if (job->is_late)
-        err_set(e, ERR_TIMEOUT, "the picture could not be scaled within %d s", IMAGE_BOX_MS / 1000);
-    else if (status >= 0)
-        err_set(e, ERR_UNAVAILABLE, "the picture could not be scaled (status %d)", status);
-    else
-        err_set(e, ERR_CONFLICT, "the picture ended the process that decoded it (signal %d)",
-                info->si_status);
     return err_advise(e, "%s", as_it_is);
 }
 
@@ -147,25 +117,15 @@ static int check_result(struct image_job *job, struct image_scaled *ret, struct 
     return 0;
 }
 
-static void start_next(struct image_boxes *boxes);
-
-static void on_ended(void *context, int events)
+static void on_end(void *context, const struct loop_box_end *end)
 {
     struct image_job *job = context;
-    struct image_boxes *boxes = job->boxes;
     struct image_scaled scaled;
     struct err e;
-    siginfo_t info = {0};
-    (void)events;
-    if (waitid((idtype_t)P_PIDFD, (id_t)job->process, &info, WEXITED | WNOHANG) < 0 ||
-        info.si_pid == 0)
-        return;
-    bool is_good = info.si_code == CLD_EXITED && info.si_status == SCALE_DONE
+    bool is_good = end->how == BOX_EXITED && end->value == SCALE_DONE
                        ? check_result(job, &scaled, &e) == 0
-                       : describe_end(job, &info, &e) == 0;
-    tell(job, is_good ? &scaled : NULL, is_good ? NULL : &e);
-    close_job(job);
-    start_next(boxes);
+                       : describe_end(job, end, &e) == 0;
+    job->fn(job->context, is_good ? &scaled : NULL, is_good ? NULL : &e);
 }
 
 /* ---- how it begins --------------------------------------------------------------------------- */
@@ -177,102 +137,22 @@ static int spawn(int in, int out, struct image_size most, const char *form, pid_
     snprintf(height, sizeof(height), "%u", most.height);
     char *argv[] = {
         (char[]){"cella"}, (char[]){IMAGE_BOX_WORD}, width, height, (char *)(uintptr_t)form, NULL};
-    char *no_environment[] = {NULL};
-    sigset_t all, none;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    int error = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    if (error == 0)
-        error = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    if (error == 0)
-        error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (error == 0)
-        error = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attributes, argv, no_environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return -error;
+    return loop_box_spawn(argv, (const int[]){in, out, -1}, 3, ret_pid);
 }
 
-/* Ends a box whose end the loop cannot be told of. */
-static void end_unheard(struct image_job *job)
+static int on_start(void *context, pid_t *ret_pid)
 {
-    kill(job->pid, SIGKILL);
-    waitpid(job->pid, NULL, 0);
-}
-
-static int start(struct image_job *job)
-{
-    struct image_boxes *boxes = job->boxes;
+    struct image_job *job = context;
     job->out = memfd_create("cella-picture", MFD_CLOEXEC);
     if (job->out < 0)
         return -errno;
     struct image_size most = {job->max_width, job->max_height};
-    int error = spawn(job->in, job->out, most, NULL, &job->pid);
-    if (error < 0) {
-        job->pid = 0;
+    int error = spawn(job->in, job->out, most, NULL, ret_pid);
+    if (error < 0)
         return error;
-    }
     cleanup_fd(&job->in);
     job->in = -1;
-    job->process = (int)syscall(SYS_pidfd_open, job->pid, 0); /* close-on-exec by itself */
-    job->poll = job->process < 0 ? NULL : loop_poll_new(boxes->loop, job->process, on_ended, job);
-    if (job->poll == NULL) {
-        end_unheard(job);
-        job->pid = 0;
-        return -EMFILE;
-    }
-    loop_poll_want(job->poll, LOOP_READ);
-    loop_timer_set(job->timer, IMAGE_BOX_MS);
-    list_remove(&job->node);
-    list_append(&boxes->working, &job->node);
-    boxes->n_waiting--;
-    boxes->n_working++;
     return 0;
-}
-
-static void start_next(struct image_boxes *boxes)
-{
-    while (boxes->n_working < IMAGE_BOXES_MAX && !list_is_empty(&boxes->waiting)) {
-        struct image_job *job = CONTAINER_OF(list_first(&boxes->waiting), struct image_job, node);
-        struct err e;
-        int error = start(job);
-        if (error == 0)
-            continue;
-        err_errno(&e, ERR_UNAVAILABLE, -error, "cannot start a process that scales the picture");
-        close_job(job);
-        tell(job, NULL, &e);
-    }
-}
-
-/* ---- for others ------------------------------------------------------------------------------ */
-
-/* A job that waits is first looked at from the loop, so nobody is called back from image_scale. */
-static void on_due(void *context)
-{
-    struct image_job *job = context;
-    struct err e;
-    if (job->pid != 0) {
-        job->is_late = true;
-        kill_box(job);
-        return;
-    }
-    if (!job->is_queued) {
-        job->is_queued = true;
-        loop_timer_set(job->timer, IMAGE_QUEUE_MS);
-        start_next(job->boxes);
-        return;
-    }
-    err_set(&e, ERR_TIMEOUT, "other pictures were scaled for %d s", IMAGE_QUEUE_MS / 1000);
-    err_advise(&e, "Ask again later.");
-    close_job(job);
-    tell(job, NULL, &e);
 }
 
 bool image_can_scale(enum image_format format)
@@ -284,52 +164,30 @@ struct image_job *image_scale(struct image_boxes *boxes, int fd, enum image_form
                               struct image_size most, image_scaled_fn fn, void *context,
                               struct err *e)
 {
-    if (boxes->n_waiting >= IMAGE_QUEUE_MAX) {
-        close(fd);
-        err_set(e, ERR_LIMIT, "%d pictures wait to be scaled", IMAGE_QUEUE_MAX);
-        err_advise(e, "Ask again in a moment.");
-        return NULL;
-    }
+    static const struct loop_box_events events = {
+        .start = on_start, .on_end = on_end, .on_freed = on_freed};
     struct image_job *job = mem_alloc(sizeof(*job));
-    *job = (struct image_job){.boxes = boxes,
-                              .in = fd,
+    *job = (struct image_job){.in = fd,
                               .out = -1,
-                              .process = -1,
                               .format = format,
                               .max_width = MIN(most.width, (uint32_t)IMAGE_SIDE_MAX),
                               .max_height = MIN(most.height, (uint32_t)IMAGE_SIDE_MAX),
                               .fn = fn,
                               .context = context};
-    job->timer = loop_timer_new(boxes->loop, on_due, job);
-    loop_timer_set(job->timer, 0);
-    list_append(&boxes->waiting, &job->node);
-    boxes->n_waiting++;
+    job->box = loop_box_new(boxes->boxes, IMAGE_BOX_MS, &events, job);
+    if (job->box == NULL) {
+        on_freed(job);
+        err_set(e, ERR_LIMIT, "%d pictures wait to be scaled", IMAGE_QUEUE_MAX);
+        err_advise(e, "Ask again in a moment.");
+        return NULL;
+    }
     return job;
 }
 
 void image_forget(struct image_job *job)
 {
-    if (job == NULL)
-        return;
-    job->fn = NULL;
-    if (job->pid != 0)
-        kill_box(job); /* goes when it has ended */
-    else
-        close_job(job);
-}
-
-void image_boxes_free(struct image_boxes *boxes)
-{
-    if (boxes == NULL)
-        return;
-    LIST_EACH(&boxes->waiting, at)
-        close_job(CONTAINER_OF(at, struct image_job, node));
-    LIST_EACH(&boxes->working, at) {
-        struct image_job *job = CONTAINER_OF(at, struct image_job, node);
-        end_unheard(job);
-        close_job(job);
-    }
-    free(boxes);
+    if (job != NULL)
+        loop_box_forget(job->box);
 }
 
 /* ---- for a terminal ---------------------------------------------------------------------------

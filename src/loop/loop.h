@@ -28,6 +28,8 @@ typedef void (*loop_poll_fn)(void *context, int events);
  * NULL if it cannot be polled (a regular file), or if it would be the first and there is no room in
  * the kernel; later ones are looked at often until there is. */
 struct loop_poll *loop_poll_new(uv_loop_t *loop, int fd, loop_poll_fn on_event, void *context);
+/* Likewise, and wants to read from the beginning: one system call less. */
+struct loop_poll *loop_poll_read(uv_loop_t *loop, int fd, loop_poll_fn on_event, void *context);
 void loop_poll_want(struct loop_poll *p, int events); /* 0: watch nothing for now */
 void loop_poll_close(struct loop_poll *p, loop_fn on_closed);
 

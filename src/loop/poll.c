@@ -169,13 +169,15 @@ static void count_wanting(struct poll_set *set, bool was_wanting, bool is_wantin
 
 /* ---- one of them ----------------------------------------------------------------------------- */
 
-struct loop_poll *loop_poll_new(uv_loop_t *loop, int fd, loop_poll_fn on_event, void *context)
+static struct loop_poll *poll_make(uv_loop_t *loop, int fd, int wanted, loop_poll_fn on_event,
+                                   void *context)
 {
     struct poll_set *set = fd < 0 ? NULL : set_of(loop);
     if (set == NULL)
         return NULL;
     struct loop_poll *p = mem_alloc(sizeof(*p));
-    *p = (struct loop_poll){.set = set, .fd = fd, .on_event = on_event, .context = context};
+    *p = (struct loop_poll){
+        .set = set, .fd = fd, .wanted = wanted, .on_event = on_event, .context = context};
     list_init(&p->node);
     int error = place(p, EPOLL_CTL_ADD);
     if (error < 0 && !is_full(error)) {
@@ -190,8 +192,19 @@ struct loop_poll *loop_poll_new(uv_loop_t *loop, int fd, loop_poll_fn on_event, 
     }
     fd_set_nonblocking(fd, true);
     set->n_polls++;
+    count_wanting(set, false, wanted != 0);
     uv_idle_init(loop, &p->uv);
     return p;
+}
+
+struct loop_poll *loop_poll_new(uv_loop_t *loop, int fd, loop_poll_fn on_event, void *context)
+{
+    return poll_make(loop, fd, 0, on_event, context);
+}
+
+struct loop_poll *loop_poll_read(uv_loop_t *loop, int fd, loop_poll_fn on_event, void *context)
+{
+    return poll_make(loop, fd, LOOP_READ, on_event, context);
 }
 
 void loop_poll_want(struct loop_poll *p, int events)

@@ -17,23 +17,6 @@ json_t *ask_for_line(const char *prompt)
 
 /* ---- requests of ours ------------------------------------------------------------------------ */
 
-/* The id says which request it belongs to and which of its questions it is. */
-static void ask_send(struct mcp_request *rq, const char *key, const json_t *question)
-{
-    char id[ASK_ID_SIZE];
-    _buf_ struct buf out = BUF_INIT(RPC_MESSAGE_MAX);
-    uint64_t number = ++rq->peer->n_asked;
-    snprintf(id, sizeof(id), "cella-%llu", (unsigned long long)number);
-    json_object_set_new(rq->answers, id, json_string(key));
-    const json_t *params = json_object_get(question, "params");
-    rpc_put_call(&out, id, rpc_text(question, "method"),
-                 params != NULL && json_object_size(params) > 0 ? params : NULL);
-    if (rq->stream != NULL)
-        stream_put(rq->stream, buf_str(&out), out.len);
-    else if (rq->link != NULL)
-        rq->link->ops->event(rq->link, NULL, buf_str(&out), out.len);
-}
-
 static void ask_complete(struct mcp_request *rq)
 {
     json_t *answers = take_ptr(rq->answers);
@@ -43,21 +26,17 @@ static void ask_complete(struct mcp_request *rq)
     json_decref(answers);
 }
 
-/* While they are open `answers` has the ids of our requests, too. */
-static struct mcp_request *ask_find(struct mcp_peer *peer, const char *id)
-{
-    LIST_EACH(&peer->requests, node) {
-        struct mcp_request *rq = CONTAINER_OF(node, struct mcp_request, in_peer);
-        if (rq->questions != NULL && json_is_string(json_object_get(rq->answers, id)))
-            return rq;
-    }
-    return NULL;
-}
-
 bool ask_on_response(struct mcp_peer *peer, const struct rpc_message *message)
 {
     const char *id = json_string_value(message->id);
-    struct mcp_request *rq = id != NULL ? ask_find(peer, id) : NULL;
+    struct mcp_request *rq = NULL;
+    LIST_EACH(&peer->requests, node) {
+        /* While they are open `answers` has the ids of our requests, too. */
+        struct mcp_request *open = CONTAINER_OF(node, struct mcp_request, in_peer);
+        if (rq == NULL && id != NULL && open->questions != NULL &&
+            json_is_string(json_object_get(open->answers, id)))
+            rq = open;
+    }
     if (rq == NULL)
         return false;
     json_t *key = json_incref(json_object_get(rq->answers, id));
@@ -122,9 +101,22 @@ void ask(struct mcp_request *rq, json_t *questions, const json_t *state,
     rq->answers = json_object();
     rq->on_answers = on_answers;
     request_after(rq, clock_scaled_ms(ASK_WAIT_MS), ask_complete);
-    if (rq->task == NULL) {
-        json_object_foreach(questions, key, question)
-            ask_send(rq, key, question);
+    if (rq->task != NULL)
+        return;
+    json_object_foreach(questions, key, question) {
+        /* The id says which request it belongs to and which of its questions it is. */
+        char id[ASK_ID_SIZE];
+        _buf_ struct buf out = BUF_INIT(RPC_MESSAGE_MAX);
+        uint64_t number = ++rq->peer->n_asked;
+        snprintf(id, sizeof(id), "cella-%llu", (unsigned long long)number);
+        json_object_set_new(rq->answers, id, json_string(key));
+        const json_t *params = json_object_get(question, "params");
+        rpc_put_call(&out, id, rpc_text(question, "method"),
+                     params != NULL && json_object_size(params) > 0 ? params : NULL);
+        if (rq->stream != NULL)
+            stream_put(rq->stream, buf_str(&out), out.len);
+        else if (rq->link != NULL)
+            rq->link->ops->event(rq->link, NULL, buf_str(&out), out.len);
     }
 }
 

@@ -7,31 +7,6 @@
 
 enum { COMPLETE_MAX = 100 }; /* as the protocol says */
 
-static bool complete_wants_session(const json_t *ref, const char *argument)
-{
-    const char *type = rpc_text(ref, "type"), *uri = rpc_text(ref, "uri");
-    const char *name = rpc_text(ref, "name");
-    if (strcmp(type, "ref/prompt") == 0)
-        return name != NULL && prompts_takes_session(name, argument);
-    return uri != NULL && strcmp(argument, "session") == 0 && strstr(uri, "{session}") != NULL;
-}
-
-static void complete_put_sessions(struct mcp_request *rq, const char *start, json_t *values,
-                                  json_int_t *total)
-{
-    const struct call call = {.agent = rq->agent};
-    struct engine *engine = rq->mcp->config.engine;
-    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s)) {
-        const char *name = s->name != NULL ? s->name : s->id;
-        if (s->is_unlisted || !call_sees(&call, s->agent) ||
-            strncmp(name, start, strlen(start)) != 0)
-            continue;
-        if (json_array_size(values) < COMPLETE_MAX)
-            json_array_append_new(values, json_string(name));
-        ++*total;
-    }
-}
-
 void complete(struct mcp_request *rq)
 {
     const json_t *ref = json_object_get(rq->params, "ref");
@@ -46,8 +21,23 @@ void complete(struct mcp_request *rq)
     }
     json_t *values = json_array();
     json_int_t total = 0;
-    if (complete_wants_session(ref, name))
-        complete_put_sessions(rq, start, values, &total);
+    const char *uri = rpc_text(ref, "uri"), *prompt = rpc_text(ref, "name");
+    bool wants_session =
+        strcmp(type, "ref/prompt") == 0
+            ? prompt != NULL && prompts_takes_session(prompt, name)
+            : uri != NULL && strcmp(name, "session") == 0 && strstr(uri, "{session}") != NULL;
+    const struct call call = {.agent = rq->agent};
+    struct engine *engine = rq->mcp->config.engine;
+    struct session *s = wants_session ? session_next(engine, NULL) : NULL;
+    for (; s != NULL; s = session_next(engine, s)) {
+        const char *shown = s->name != NULL ? s->name : s->id;
+        if (s->is_unlisted || !call_sees(&call, s->agent) ||
+            strncmp(shown, start, strlen(start)) != 0)
+            continue;
+        if (json_array_size(values) < COMPLETE_MAX)
+            json_array_append_new(values, json_string(shown));
+        total++;
+    }
     bool has_more = total > (json_int_t)json_array_size(values);
     request_reply_json(rq, json_pack("{s:{s:o,s:I,s:b}}", "completion", "values", values, "total",
                                      total, "hasMore", has_more));

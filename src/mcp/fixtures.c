@@ -145,47 +145,28 @@ static const json_t *fixture_arguments(const struct mcp_request *rq)
     return json_object_get(rq->params, "arguments");
 }
 
-/* ---- plain tools ------------------------------------------------------------------------------
+/* ---- answers that are always the same ---------------------------------------------------------
  */
 
-static void fx_simple_text(struct mcp_request *rq)
-{
-    fixture_reply_text(rq, "This is a simple text response for testing.");
-}
+#define SAY(text) "{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}"
+#define FAIL(text) "{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}],\"isError\":true}"
+#define SHOW(type, data, mime)                                                                     \
+    "{\"content\":[{\"type\":\"" type "\",\"data\":\"" data "\",\"mimeType\":\"" mime "\"}]}"
 
-static void fx_image(struct mcp_request *rq)
-{
-    fixture_reply_raw(rq, "{\"content\":[{\"type\":\"image\",\"data\":\"" PNG
-                          "\",\"mimeType\":\"image/png\"}]}");
-}
+static const char fixture_embedded[] =
+    "{\"content\":[{\"type\":\"resource\",\"resource\":{"
+    "\"uri\":\"test://embedded-resource\",\"mimeType\":\"text/plain\","
+    "\"text\":\"This is an embedded resource content.\"}}]}";
 
-static void fx_audio(struct mcp_request *rq)
-{
-    fixture_reply_raw(rq, "{\"content\":[{\"type\":\"audio\",\"data\":\"" WAV
-                          "\",\"mimeType\":\"audio/wav\"}]}");
-}
+static const char fixture_mixed[] =
+    "{\"content\":[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
+    "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"},"
+    "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
+    "\"mimeType\":\"application/json\","
+    "\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}";
 
-static void fx_embedded(struct mcp_request *rq)
-{
-    fixture_reply_raw(rq, "{\"content\":[{\"type\":\"resource\",\"resource\":{"
-                          "\"uri\":\"test://embedded-resource\",\"mimeType\":\"text/plain\","
-                          "\"text\":\"This is an embedded resource content.\"}}]}");
-}
-
-static void fx_mixed(struct mcp_request *rq)
-{
-    fixture_reply_raw(
-        rq, "{\"content\":[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
-            "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"},"
-            "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
-            "\"mimeType\":\"application/json\","
-            "\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}");
-}
-
-static void fx_error(struct mcp_request *rq)
-{
-    fixture_reply_error(rq, "This tool intentionally returns an error for testing");
-}
+/* ---- tools that do something ------------------------------------------------------------------
+ */
 
 static void fx_logging(struct mcp_request *rq)
 {
@@ -246,11 +227,6 @@ static void fx_prompt_change(struct mcp_request *rq)
 {
     listen_tell_list(rq->mcp, "prompts");
     fixture_reply_text(rq, "The list of prompts has changed");
-}
-
-static void fx_ok(struct mcp_request *rq)
-{
-    fixture_reply_text(rq, "ok");
 }
 
 static void fx_greet(struct mcp_request *rq)
@@ -644,48 +620,54 @@ static const struct fixture {
     const char *name;
     const char *doc;
     const char *schema; /* NULL: no arguments */
-    request_fn run;
+    request_fn run;     /* NULL if the tool always answers the same: */
+    const char *answer; /* JSON; NULL if `run` answers */
 } fixture_tools[] = {
-    {"test_simple_text", "Answers with a text", NULL, fx_simple_text},
-    {"test_image_content", "Answers with an image", NULL, fx_image},
-    {"test_audio_content", "Answers with a sound", NULL, fx_audio},
-    {"test_embedded_resource", "Answers with a resource", NULL, fx_embedded},
-    {"test_multiple_content_types", "Answers with several things", NULL, fx_mixed},
-    {"test_tool_with_logging", "Logs while it works", NULL, fx_logging},
-    {"test_tool_with_progress", "Tells its progress", NULL, fx_progress},
-    {"test_error_handling", "Fails", NULL, fx_error},
-    {"test_sampling", "Samples", ONE_ARGUMENT("prompt", "string"), fx_sampling},
-    {"test_elicitation", "Elicits", ONE_ARGUMENT("message", "string"), fx_elicitation},
-    {"test_elicitation_sep1034_defaults", "Elicits with defaults", NULL, fx_defaults},
-    {"test_elicitation_sep1330_enums", "Elicits choices", NULL, fx_enums},
+    {"test_simple_text", "Answers with a text", NULL,
+     .answer = SAY("This is a simple text response for testing.")},
+    {"test_image_content", "Answers with an image", NULL,
+     .answer = SHOW("image", PNG, "image/png")},
+    {"test_audio_content", "Answers with a sound", NULL, .answer = SHOW("audio", WAV, "audio/wav")},
+    {"test_embedded_resource", "Answers with a resource", NULL, .answer = fixture_embedded},
+    {"test_multiple_content_types", "Answers with several things", NULL, .answer = fixture_mixed},
+    {"test_tool_with_logging", "Logs while it works", NULL, .run = fx_logging},
+    {"test_tool_with_progress", "Tells its progress", NULL, .run = fx_progress},
+    {"test_error_handling", "Fails", NULL,
+     .answer = FAIL("This tool intentionally returns an error for testing")},
+    {"test_sampling", "Samples", ONE_ARGUMENT("prompt", "string"), .run = fx_sampling},
+    {"test_elicitation", "Elicits", ONE_ARGUMENT("message", "string"), .run = fx_elicitation},
+    {"test_elicitation_sep1034_defaults", "Elicits with defaults", NULL, .run = fx_defaults},
+    {"test_elicitation_sep1330_enums", "Elicits choices", NULL, .run = fx_enums},
     {"json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", fixtures_schema_2020,
-     fx_ok},
-    {"test_reconnection", "Closes its stream and answers later", NULL, fx_reconnection},
-    {"test_missing_capability", "Needs sampling", NULL, fx_missing_capability},
-    {"test_streaming_elicitation", "Elicits on a stream", NULL, fx_streaming_elicitation},
-    {"test_logging_tool", "Logs if that is wanted", NULL, fx_logging_tool},
-    {"test_trigger_tool_change", "Tells that the tools have changed", NULL, fx_tool_change},
-    {"test_trigger_prompt_change", "Tells that the prompts have changed", NULL, fx_prompt_change},
+     .answer = SAY("ok")},
+    {"test_reconnection", "Closes its stream and answers later", NULL, .run = fx_reconnection},
+    {"test_missing_capability", "Needs sampling", NULL, .run = fx_missing_capability},
+    {"test_streaming_elicitation", "Elicits on a stream", NULL, .run = fx_streaming_elicitation},
+    {"test_logging_tool", "Logs if that is wanted", NULL, .run = fx_logging_tool},
+    {"test_trigger_tool_change", "Tells that the tools have changed", NULL, .run = fx_tool_change},
+    {"test_trigger_prompt_change", "Tells that the prompts have changed", NULL,
+     .run = fx_prompt_change},
     {"test_header_argument", "Has an argument that a header repeats",
      "{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\",\"x-mcp-header\":"
      "\"Region\"}}}",
-     fx_ok},
-    {"test_input_required_result_elicitation", "Asks for a name", NULL, fx_mrtr_elicitation},
-    {"test_input_required_result_sampling", "Asks for a sample", NULL, fx_mrtr_sampling},
-    {"test_input_required_result_list_roots", "Asks for roots", NULL, fx_mrtr_roots},
-    {"test_input_required_result_request_state", "Asks with a state", NULL, fx_mrtr_state},
-    {"test_input_required_result_multiple_inputs", "Asks for three things", NULL, fx_mrtr_multiple},
-    {"test_input_required_result_multi_round", "Asks twice", NULL, fx_mrtr_rounds},
-    {"test_input_required_result_tampered_state", "Asks with a state", NULL, fx_mrtr_state},
+     .answer = SAY("ok")},
+    {"test_input_required_result_elicitation", "Asks for a name", NULL, .run = fx_mrtr_elicitation},
+    {"test_input_required_result_sampling", "Asks for a sample", NULL, .run = fx_mrtr_sampling},
+    {"test_input_required_result_list_roots", "Asks for roots", NULL, .run = fx_mrtr_roots},
+    {"test_input_required_result_request_state", "Asks with a state", NULL, .run = fx_mrtr_state},
+    {"test_input_required_result_multiple_inputs", "Asks for three things", NULL,
+     .run = fx_mrtr_multiple},
+    {"test_input_required_result_multi_round", "Asks twice", NULL, .run = fx_mrtr_rounds},
+    {"test_input_required_result_tampered_state", "Asks with a state", NULL, .run = fx_mrtr_state},
     {"test_input_required_result_capabilities", "Asks what the client can answer", NULL,
-     fx_mrtr_capabilities},
-    {"greet", "Greets", ONE_ARGUMENT("name", "string"), fx_greet},
-    {"slow_compute", "Takes its time", ONE_ARGUMENT("seconds", "integer"), fx_slow},
-    {"failing_job", "Fails as a task", NULL, fx_failing},
-    {"protocol_error_job", "Breaks as a task", NULL, fx_protocol_error},
-    {"confirm_delete", "Asks as a task", ONE_ARGUMENT("filename", "string"), fx_confirm},
-    {"multi_input", "Asks for two things as a task", NULL, fx_multi_input},
-    {"test_tool_with_task", "Asks, then becomes a task", NULL, fx_with_task},
+     .run = fx_mrtr_capabilities},
+    {"greet", "Greets", ONE_ARGUMENT("name", "string"), .run = fx_greet},
+    {"slow_compute", "Takes its time", ONE_ARGUMENT("seconds", "integer"), .run = fx_slow},
+    {"failing_job", "Fails as a task", NULL, .run = fx_failing},
+    {"protocol_error_job", "Breaks as a task", NULL, .run = fx_protocol_error},
+    {"confirm_delete", "Asks as a task", ONE_ARGUMENT("filename", "string"), .run = fx_confirm},
+    {"multi_input", "Asks for two things as a task", NULL, .run = fx_multi_input},
+    {"test_tool_with_task", "Asks, then becomes a task", NULL, .run = fx_with_task},
 };
 
 static const struct fixture *fixtures_find(const char *name)
@@ -835,7 +817,10 @@ static bool fixtures_take(struct mcp_request *rq)
     const struct fixture *f = strcmp(rq->method, "tools/call") == 0 ? fixtures_find(name) : NULL;
     if (f == NULL)
         return false;
-    f->run(rq);
+    if (f->run != NULL)
+        f->run(rq);
+    else
+        fixture_reply_raw(rq, f->answer);
     return true;
 }
 

@@ -67,29 +67,23 @@ struct mcp_request *peer_request(struct mcp_peer *peer, const json_t *id)
     return NULL;
 }
 
-/* When there are too many: a stream that has nothing to show goes, else the oldest that is over and
- * that nobody reads. */
-static void peer_forget_stream(struct mcp_peer *peer)
-{
-    struct mcp_stream *oldest = NULL;
-    LIST_EACH(&peer->streams, node) {
-        struct mcp_stream *s = CONTAINER_OF(node, struct mcp_stream, in_peer);
-        bool is_idle = s->is_over && s->link == NULL;
-        if (is_idle && (oldest == NULL || (s->n_events == 0 && oldest->n_events > 0)))
-            oldest = s;
-    }
-    if (oldest != NULL) {
-        stream_free(oldest);
-        peer->n_streams--;
-    }
-}
-
 struct mcp_stream *peer_stream(struct mcp_peer *peer, struct mcp_link *link)
 {
     bool primes = strcmp(peer->version, MCP_LEGACY_VERSION) >= 0;
     struct mcp_stream *s = stream_new(++peer->n_streams_made, primes);
-    if (peer->n_streams >= MCP_STREAMS_MAX)
-        peer_forget_stream(peer);
+    /* When there are too many: a stream that has nothing to show goes, else the oldest that is over
+     * and that nobody reads. */
+    struct mcp_stream *oldest = NULL;
+    LIST_EACH(&peer->streams, node) {
+        struct mcp_stream *other = CONTAINER_OF(node, struct mcp_stream, in_peer);
+        bool is_idle = other->is_over && other->link == NULL;
+        if (is_idle && (oldest == NULL || (other->n_events == 0 && oldest->n_events > 0)))
+            oldest = other;
+    }
+    if (peer->n_streams >= MCP_STREAMS_MAX && oldest != NULL) {
+        stream_free(oldest);
+        peer->n_streams--;
+    }
     list_append(&peer->streams, &s->in_peer);
     peer->n_streams++;
     stream_attach(s, link);

@@ -284,20 +284,15 @@ bool request_check_cursor(struct mcp_request *rq)
 /* ---- before the answer ------------------------------------------------------------------------
  */
 
-static void request_send(struct mcp_request *rq, const struct buf *message)
-{
-    if (rq->stream != NULL)
-        stream_put(rq->stream, buf_str(message), message->len);
-    else if (rq->link != NULL && rq->link->takes_events)
-        rq->link->ops->event(rq->link, NULL, buf_str(message), message->len);
-}
-
 void request_notify(struct mcp_request *rq, const char *method, json_t *params)
 {
     _buf_ struct buf out = BUF_INIT(RPC_MESSAGE_MAX);
     rpc_put_call(&out, NULL, method, params);
     json_decref(params);
-    request_send(rq, &out);
+    if (rq->stream != NULL)
+        stream_put(rq->stream, buf_str(&out), out.len);
+    else if (rq->link != NULL && rq->link->takes_events)
+        rq->link->ops->event(rq->link, NULL, buf_str(&out), out.len);
 }
 
 void request_open_stream(struct mcp_request *rq)

@@ -255,6 +255,14 @@ bool resources_session(const char *uri, char session[RESOURCES_SESSION_SIZE])
     return true;
 }
 
+const char *resources_file_path(const char *uri)
+{
+    size_t scheme = strlen(WORKSPACE_SCHEME);
+    const char *slash =
+        strncmp(uri, WORKSPACE_SCHEME, scheme) == 0 ? strchr(uri + scheme, '/') : NULL;
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : NULL;
+}
+
 /* "/cell/C", "/cell/C/image/N" or nothing. */
 static void resources_read_notebook(struct mcp_request *rq, const char *session, const char *rest)
 {

@@ -22,30 +22,12 @@ const char *rpc_text(const json_t *object, const char *name)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool rpc_is_id(const json_t *id)
-{
-    return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= RPC_ID_MAX);
-}
-
-static int rpc_read_response(struct rpc_message *m, struct rpc_fault *fault)
-{
-    m->kind = RPC_RESPONSE;
-    m->result = json_object_get(m->root, "result");
-    m->error = json_object_get(m->root, "error");
-    if ((m->result == NULL) == (m->error == NULL))
-        return rpc_fault_set(fault, RPC_INVALID_REQUEST,
-                             "a message has a method, or else a result or an error");
-    if (m->id == NULL && m->error == NULL)
-        return rpc_fault_set(fault, RPC_INVALID_REQUEST, "a response has the id of its request");
-    return 0;
-}
-
 int rpc_take(json_t *root, struct rpc_message *ret, struct rpc_fault *fault)
 {
     *ret = (struct rpc_message){.root = root};
     const char *version = rpc_text(root, "jsonrpc");
     json_t *id = json_object_get(root, "id");
-    if (rpc_is_id(id))
+    if (json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= RPC_ID_MAX))
         ret->id = id;
     if (version == NULL || strcmp(version, "2.0") != 0)
         return rpc_fault_set(fault, RPC_INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\"");
@@ -54,8 +36,18 @@ int rpc_take(json_t *root, struct rpc_message *ret, struct rpc_fault *fault)
                              "\"id\" must be a whole number or a text of at most %d bytes",
                              RPC_ID_MAX);
     json_t *method = json_object_get(root, "method");
-    if (method == NULL)
-        return rpc_read_response(ret, fault);
+    if (method == NULL) {
+        ret->kind = RPC_RESPONSE;
+        ret->result = json_object_get(root, "result");
+        ret->error = json_object_get(root, "error");
+        if ((ret->result == NULL) == (ret->error == NULL))
+            return rpc_fault_set(fault, RPC_INVALID_REQUEST,
+                                 "a message has a method, or else a result or an error");
+        if (ret->id == NULL && ret->error == NULL)
+            return rpc_fault_set(fault, RPC_INVALID_REQUEST,
+                                 "a response has the id of its request");
+        return 0;
+    }
     if (!json_is_string(method) || json_string_length(method) > RPC_METHOD_MAX)
         return rpc_fault_set(fault, RPC_INVALID_REQUEST,
                              "\"method\" must be a text of at most %d bytes", RPC_METHOD_MAX);

@@ -1,5 +1,6 @@
 /* requestState: JSON with a keyed BLAKE2b over it and over what it is bound to. Daemon; owns the
- * key, which nobody outside has seen. */
+ * key, which nobody outside has seen. The key ends with the daemon, as the cells do that a state
+ * could lead to: nothing has to remember which seals were used before. */
 #include "mcp/seal.h"
 
 #include "base/buf.h"
@@ -88,7 +89,7 @@ json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text
 {
     const char *dot = strchr(text, '.');
     _buf_ struct buf payload = BUF_INIT(SEAL_TEXT_MAX);
-    *ret_why = "it was changed, or belongs to another request";
+    *ret_why = "it was changed, belongs to another request, or the daemon has begun anew";
     if (strlen(text) > SEAL_TEXT_MAX || dot == NULL ||
         !base64_decode(&payload, text, (size_t)(dot - text)) ||
         strlen(buf_str(&payload)) != payload.len ||

@@ -40,12 +40,6 @@ static void server_on_sweep(void *context)
         loop_timer_set(mcp->sweeper, clock_scaled_ms(SERVER_SWEEP_MS));
 }
 
-static void server_sweep_later(struct mcp *mcp)
-{
-    if (mcp->sweeper != NULL && !loop_timer_is_set(mcp->sweeper))
-        loop_timer_set(mcp->sweeper, clock_scaled_ms(SERVER_SWEEP_MS));
-}
-
 struct mcp *mcp_new(const struct mcp_config *config)
 {
     struct mcp *mcp = mem_alloc(sizeof(*mcp));
@@ -57,6 +51,9 @@ struct mcp *mcp_new(const struct mcp_config *config)
     list_init(&mcp->listeners);
     list_init(&mcp->tasks);
     mcp->sweeper = loop_timer_new(config->loop, server_on_sweep, mcp);
+    tasks_load(mcp);
+    if (mcp->n_tasks > 0)
+        loop_timer_set(mcp->sweeper, clock_scaled_ms(SERVER_SWEEP_MS));
     return mcp;
 }
 
@@ -95,7 +92,8 @@ void mcp_link_gone(struct mcp_link *link)
         stream_detach(link->stream); /* what comes is kept for the client's return */
     if (rq != NULL) {
         request_unlink(rq);
-        request_drop(rq);
+        if (rq->era == MCP_MODERN) /* before, a client that goes has not cancelled */
+            request_drop(rq);
     }
 }
 
@@ -174,12 +172,13 @@ static void server_discover(struct mcp_request *rq)
     request_reply(rq, &out);
 }
 
-static const char *server_agree(const char *asked)
+/* NULL if the version is not one of the older era that is spoken here. */
+static const char *server_legacy_version(const char *asked)
 {
     for (size_t i = 1; asked != NULL && i < ARRAY_LEN(server_versions); i++)
         if (strcmp(server_versions[i], asked) == 0)
             return server_versions[i];
-    return MCP_LEGACY_VERSION;
+    return NULL;
 }
 
 static void server_initialize(struct mcp_request *rq)
@@ -188,7 +187,9 @@ static void server_initialize(struct mcp_request *rq)
     _buf_ struct buf out = BUF_INIT(64 * KIB);
     struct json_out json = JSON_OUT(&out);
     peer->is_initialized = true;
-    peer->version = server_agree(rpc_text(rq->params, "protocolVersion"));
+    peer->version = server_legacy_version(rpc_text(rq->params, "protocolVersion"));
+    if (peer->version == NULL)
+        peer->version = MCP_LEGACY_VERSION;
     peer->caps = mcp_read_caps(json_object_get(rq->params, "capabilities"));
     json_put_object(&json);
     json_put_member_str(&json, "protocolVersion", peer->version);
@@ -254,7 +255,9 @@ static const struct server_method {
 
 static void server_run(struct mcp_request *rq)
 {
-    server_sweep_later(rq->mcp);
+    struct loop_timer *sweeper = rq->mcp->sweeper;
+    if (sweeper != NULL && !loop_timer_is_set(sweeper))
+        loop_timer_set(sweeper, clock_scaled_ms(SERVER_SWEEP_MS));
     for (size_t i = 0; i < ARRAY_LEN(server_methods); i++) {
         const struct server_method *method = &server_methods[i];
         if (strcmp(method->name, rq->method) != 0 || !(method->eras & OF(rq->era)))
@@ -324,20 +327,12 @@ static void server_answer_fault(struct mcp_link *link, int status, const json_t 
 
 /* ---- HTTP ------------------------------------------------------------------------------------ */
 
-static bool server_is_legacy_version(const char *version)
-{
-    for (size_t i = 1; i < ARRAY_LEN(server_versions); i++)
-        if (strcmp(server_versions[i], version) == 0)
-            return true;
-    return false;
-}
-
 /* A modern client says so in its headers, or at least in its message. */
 static bool server_is_modern(const struct mcp_headers *h, const struct rpc_message *m)
 {
     const json_t *meta = json_object_get(m->params, "_meta");
     if (h->version != NULL)
-        return !server_is_legacy_version(h->version);
+        return server_legacy_version(h->version) == NULL;
     return json_object_get(meta, META_VERSION) != NULL ||
            (m->method != NULL && strcmp(m->method, "server/discover") == 0);
 }
@@ -421,35 +416,31 @@ static void post_legacy_request(struct mcp_peer *peer, struct mcp_link *link, st
         rq->stream = peer_stream(peer, link);
     } else {
         rq->link = link;
+        link->request = rq;
         rq->caps = (struct mcp_caps){0}; /* there is no way to ask */
     }
-    server_run(rq);
-}
-
-static void post_initialize(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h,
-                            struct rpc_message *m)
-{
-    struct rpc_fault fault;
-    const char *tools = h->tools != NULL ? h->tools : tools_default(mcp);
-    struct mcp_peer *peer = peer_new(mcp, h->agent, tools, &fault);
-    if (peer == NULL) {
-        server_answer_fault(link, 503, m->id, &fault);
-        return;
-    }
-    link->session = peer->id;
-    struct mcp_request *rq = server_legacy(peer, m);
-    rq->link = link;
     server_run(rq);
 }
 
 static void post_legacy(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h,
                         struct rpc_message *m)
 {
+    struct rpc_fault fault;
+    struct mcp_peer *peer;
     if (m->kind == RPC_REQUEST && strcmp(m->method, "initialize") == 0) {
-        post_initialize(mcp, link, h, m);
+        peer = peer_new(mcp, h->agent, h->tools != NULL ? h->tools : tools_default(mcp), &fault);
+        if (peer == NULL) {
+            server_answer_fault(link, 503, m->id, &fault);
+            return;
+        }
+        link->session = peer->id;
+        struct mcp_request *rq = server_legacy(peer, m);
+        rq->link = link;
+        link->request = rq;
+        server_run(rq);
         return;
     }
-    struct mcp_peer *peer = post_peer(mcp, link, h, m->id);
+    peer = post_peer(mcp, link, h, m->id);
     if (peer == NULL)
         return;
     if (m->kind == RPC_REQUEST) {
@@ -489,6 +480,7 @@ void mcp_get(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *h
         struct mcp_stream *s =
             stream_parse_id(h->last_event, &number, &after) ? peer_find_stream(peer, number) : NULL;
         if (s != NULL) {
+            link->ops->event(link, NULL, NULL, 0); /* there may be nothing to show */
             stream_resume(s, link, after);
             return;
         }

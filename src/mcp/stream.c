@@ -66,21 +66,6 @@ void stream_detach(struct mcp_stream *s)
     s->link = NULL;
 }
 
-/* The oldest events go first: whoever comes back so late has lost them. */
-static void stream_keep(struct mcp_stream *s, uint64_t number, const char *json, size_t len)
-{
-    struct stream_event *e = mem_alloc(sizeof(*e) + len + 1);
-    e->number = number;
-    e->len = len;
-    if (len > 0)
-        memcpy(e->json, json, len);
-    list_append(&s->events, &e->in_stream);
-    s->n_events++;
-    s->bytes += len;
-    while (s->n_events > 1 && (s->n_events > MCP_EVENTS_MAX || s->bytes > MCP_STREAM_BYTES))
-        stream_drop_first(s);
-}
-
 static void stream_show(struct mcp_stream *s, uint64_t number, const char *json, size_t len)
 {
     char id[STREAM_ID_SIZE];
@@ -103,7 +88,17 @@ void stream_put(struct mcp_stream *s, const char *json, size_t len)
 {
     stream_begin(s);
     uint64_t number = s->next++;
-    stream_keep(s, number, json, len);
+    struct stream_event *e = mem_alloc(sizeof(*e) + len + 1);
+    e->number = number;
+    e->len = len;
+    if (len > 0)
+        memcpy(e->json, json, len);
+    list_append(&s->events, &e->in_stream);
+    s->n_events++;
+    s->bytes += len;
+    /* The oldest events go first: whoever comes back so late has lost them. */
+    while (s->n_events > 1 && (s->n_events > MCP_EVENTS_MAX || s->bytes > MCP_STREAM_BYTES))
+        stream_drop_first(s);
     if (s->link != NULL)
         stream_show(s, number, json, len);
 }

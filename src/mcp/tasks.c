@@ -1,9 +1,19 @@
-/* Tasks, kept in memory until their time is over. Daemon, on the loop; owns them. */
+/* Tasks: in memory until their time is over, and in the store, so that they outlive the daemon: a
+ * client hears of a task, and of its answer, once that is on disk. Daemon, on the loop; owns them.
+ *
+ *   task_begin ── safe ──▶ the client is told ── answer ── safe ──▶ completed or failed
+ *        │ answered or dropped before: there was no task
+ *
+ * A cell does not outlive the daemon: a task that worked when it ended has failed. */
 #include "mcp/tasks.h"
 
 #include "base/clock.h"
 #include "base/ids.h"
 #include "mcp/ask.h"
+#include "session/engine.h"
+#include "store/store.h"
+
+#define TASK_KEPT_MAX (4 * MIB) /* bytes of a result that outlives the daemon */
 
 enum {
     TASK_LIFE_MS = 3600 * 1000, /* from its beginning, and from its end */
@@ -11,15 +21,20 @@ enum {
 };
 
 enum task_status { TASK_WORKING, TASK_COMPLETED, TASK_FAILED, TASK_CANCELLED };
+static const char *const task_statuses[] = {"working", "completed", "failed", "cancelled"};
 
 struct mcp_task {
+    struct mcp *mcp;
     struct list in_all;
     char id[TOKEN_SIZE];
     char *agent; /* who may ask for it; NULL: who has the key */
     enum task_status status;
+    enum task_status ending;         /* that it has once its result is safe */
+    bool is_told;                    /* the client knows of it */
     uint64_t created_ms, updated_ms; /* wall */
     uint64_t expires_ms;             /* monotonic; 0: it works */
     struct mcp_request *request;     /* NULL: it has ended */
+    struct store_call *saving;       /* NULL: nothing is */
     struct buf result;               /* an object, or of one that failed the error */
 };
 
@@ -28,8 +43,31 @@ static void task_touch(struct mcp_task *task)
     task->updated_ms = clock_wall_ms();
 }
 
-static void task_free(struct mcp *mcp, struct mcp_task *task)
+static struct store *task_store(const struct mcp *mcp)
 {
+    return mcp->config.engine != NULL ? engine_store(mcp->config.engine) : NULL;
+}
+
+static struct mcp_task *task_new(struct mcp *mcp, const char *id, const char *agent)
+{
+    struct mcp_task *task = mem_alloc(sizeof(*task));
+    task->mcp = mcp;
+    snprintf(task->id, sizeof(task->id), "%s", id);
+    task->agent = agent != NULL ? mem_strdup(agent) : NULL;
+    task->created_ms = clock_wall_ms();
+    task->result = BUF_INIT(SIZE_MAX / 4);
+    task_touch(task);
+    list_append(&mcp->tasks, &task->in_all);
+    map_set(&mcp->tasks_by_id, task->id, task);
+    mcp->n_tasks++;
+    return task;
+}
+
+static void task_free(struct mcp_task *task)
+{
+    struct mcp *mcp = task->mcp;
+    if (task->saving != NULL)
+        store_forget(task->saving);
     map_remove(&mcp->tasks_by_id, task->id);
     list_remove(&task->in_all);
     mcp->n_tasks--;
@@ -37,6 +75,45 @@ static void task_free(struct mcp *mcp, struct mcp_task *task)
     buf_free(&task->result);
     free(task->agent);
     free(task);
+}
+
+/* Nobody will ask for it any more, not even after a restart. */
+static void task_forget(struct mcp_task *task)
+{
+    struct store *store = task_store(task->mcp);
+    struct err ignored;
+    if (store != NULL)
+        store_delete_task(store, task->id, &ignored);
+    task_free(task);
+}
+
+/* The row. A result that is too large for it is told of, and where else it is. `fn` comes when it
+ * is safe, or at once if there is no store or it cannot take more. */
+static void task_save(struct mcp_task *task, enum task_status status, store_done_fn fn)
+{
+    static const char large[] = "{\"code\":-32603,\"message\":\"the daemon has begun anew and did "
+                                "not keep this large answer: the session's notebook has it\"}";
+    struct store *store = task_store(task->mcp);
+    struct err e;
+    bool is_large = task->result.len > TASK_KEPT_MAX;
+    const struct store_task row = {
+        .id = task->id,
+        .agent = task->agent,
+        .status = task_statuses[is_large ? TASK_FAILED : status],
+        .created_ms = task->created_ms,
+        .updated_ms = task->updated_ms,
+        .expires_ms = clock_wall_ms() + clock_scaled_ms(TASK_LIFE_MS),
+        .result = is_large               ? large
+                  : task->result.len > 0 ? buf_str(&task->result)
+                                         : NULL,
+    };
+    if (task->saving != NULL)
+        store_forget(task->saving);
+    task->saving = store != NULL ? store_put_task(store, &row, fn, task, &e) : NULL;
+    if (task->saving == NULL && fn != NULL)
+        fn(task, NULL);
+    if (fn == NULL)
+        task->saving = NULL; /* the store has it, and tells nobody */
 }
 
 static void task_settle(struct mcp_task *task, enum task_status status)
@@ -47,22 +124,74 @@ static void task_settle(struct mcp_task *task, enum task_status status)
     task_touch(task);
 }
 
+/* A disk that refuses does not keep a client from its answer. */
+static void task_on_result_safe(void *context, const struct err *e)
+{
+    struct mcp_task *task = context;
+    (void)e;
+    task->saving = NULL;
+    task_settle(task, task->ending);
+}
+
+static void task_put_fault(struct buf *out, const struct rpc_fault *fault)
+{
+    struct json_out json = JSON_OUT(out);
+    json_put_object(&json);
+    json_put_member_int(&json, "code", fault->code);
+    json_put_member_str(&json, "message", fault->message);
+    json_put_object_end(&json);
+}
+
+/* The answer was quicker than the disk: the client has not heard of a task, and gets it. */
+static void task_answer(struct mcp_request *rq, const struct buf *result,
+                        const struct rpc_fault *fault)
+{
+    struct mcp_link *link = rq->link;
+    struct rpc_fault told;
+    _buf_ struct buf out = BUF_INIT(SIZE_MAX / 4);
+    if (result != NULL) {
+        rpc_put_result_head(&out, rq->id);
+        buf_append(&out, buf_str(result), result->len);
+        buf_append_char(&out, '}');
+    } else {
+        told = *fault;
+        rpc_put_error(&out, rq->id, &told);
+    }
+    task_forget(take_ptr(rq->task));
+    request_unlink(rq);
+    if (link != NULL)
+        link->ops->answer(link, 200, buf_str(&out), out.len);
+}
+
 /* The request's answer becomes the task's. */
 static void task_deliver(struct mcp_request *rq, const struct buf *result,
                          const struct rpc_fault *fault)
 {
     struct mcp_task *task = rq->task;
-    struct json_out json = JSON_OUT(&task->result);
-    if (result != NULL) {
-        buf_append(&task->result, buf_str(result), result->len);
-    } else {
-        json_put_object(&json);
-        json_put_member_int(&json, "code", fault->code);
-        json_put_member_str(&json, "message", fault->message);
-        json_put_object_end(&json);
+    if (!task->is_told) {
+        task_answer(rq, result, fault);
+        return;
     }
+    if (result != NULL)
+        buf_append(&task->result, buf_str(result), result->len);
+    else
+        task_put_fault(&task->result, fault);
     rq->mcp->task_bytes += task->result.len;
-    task_settle(task, result != NULL ? TASK_COMPLETED : TASK_FAILED);
+    task->request = NULL;
+    task->ending = result != NULL ? TASK_COMPLETED : TASK_FAILED;
+    task_touch(task);
+    task_save(task, task->ending, task_on_result_safe);
+}
+
+/* Its client went away before it heard of the task, or has taken the request back. */
+static void task_on_request_end(struct mcp_request *rq)
+{
+    struct mcp_task *task = rq->task;
+    if (task == NULL || task->request != rq)
+        return;
+    task->request = NULL;
+    if (!task->is_told)
+        task_forget(take_ptr(rq->task));
 }
 
 /* ---- as a client sees it ----------------------------------------------------------------------
@@ -70,13 +199,9 @@ static void task_deliver(struct mcp_request *rq, const struct buf *result,
 
 static const char *task_status_name(const struct mcp_task *task)
 {
-    static const char *const names[] = {[TASK_WORKING] = "working",
-                                        [TASK_COMPLETED] = "completed",
-                                        [TASK_FAILED] = "failed",
-                                        [TASK_CANCELLED] = "cancelled"};
     bool is_asking =
         task->status == TASK_WORKING && task->request != NULL && task->request->questions != NULL;
-    return is_asking ? "input_required" : names[task->status];
+    return is_asking ? "input_required" : task_statuses[task->status];
 }
 
 static void task_put(struct json_out *json, const struct mcp_task *task)
@@ -90,41 +215,44 @@ static void task_put(struct json_out *json, const struct mcp_task *task)
     json_put_member_int(json, "pollIntervalMs", TASK_POLL_MS);
 }
 
-bool task_begin(struct mcp_request *rq)
+/* It is safe: the message that is answered now and the request that goes on part here. */
+static void task_on_safe(void *context, const struct err *e)
 {
-    struct mcp *mcp = rq->mcp;
-    if (mcp->n_tasks >= MCP_TASKS_MAX || mcp->task_bytes >= MCP_TASK_BYTES)
-        tasks_sweep(mcp);
-    if (mcp->n_tasks >= MCP_TASKS_MAX || mcp->task_bytes >= MCP_TASK_BYTES)
-        return false;
-    struct mcp_task *task = mem_alloc(sizeof(*task));
-    ids_token(task->id);
-    task->agent = rq->agent != NULL ? mem_strdup(rq->agent) : NULL;
-    task->created_ms = clock_wall_ms();
-    task->result = BUF_INIT(SIZE_MAX / 4);
-    task->request = rq;
-    task_touch(task);
-    list_append(&mcp->tasks, &task->in_all);
-    map_set(&mcp->tasks_by_id, task->id, task);
-    mcp->n_tasks++;
-
-    /* The message that is answered now and the request that goes on part here: what follows is the
-     * task's. */
+    struct mcp_task *task = context;
+    struct mcp_request *rq = task->request;
+    struct mcp_link *link = rq->link;
     _buf_ struct buf out = BUF_INIT(64 * KIB);
     struct json_out json = JSON_OUT(&out);
+    (void)e; /* a disk that refuses: it lives as long as the daemon */
+    task->saving = NULL;
+    task->is_told = true;
     rpc_put_result_head(&out, rq->id);
     json_put_object(&json);
     json_put_member_str(&json, "resultType", "task");
     task_put(&json, task);
     json_put_object_end(&json);
     buf_append_char(&out, '}');
-    struct mcp_link *link = rq->link;
     request_leave_peer(rq);
-    rq->task = task;
-    rq->deliver = task_deliver;
     rq->token = NULL;
     if (link != NULL)
         link->ops->answer(link, 200, buf_str(&out), out.len);
+}
+
+bool task_begin(struct mcp_request *rq)
+{
+    struct mcp *mcp = rq->mcp;
+    char id[TOKEN_SIZE];
+    if (mcp->n_tasks >= MCP_TASKS_MAX || mcp->task_bytes >= MCP_TASK_BYTES)
+        tasks_sweep(mcp);
+    if (mcp->n_tasks >= MCP_TASKS_MAX || mcp->task_bytes >= MCP_TASK_BYTES)
+        return false;
+    ids_token(id);
+    struct mcp_task *task = task_new(mcp, id, rq->agent);
+    task->request = rq;
+    rq->task = task;
+    rq->deliver = task_deliver;
+    rq->on_end = task_on_request_end;
+    task_save(task, TASK_WORKING, task_on_safe);
     return true;
 }
 
@@ -141,8 +269,9 @@ static struct mcp_task *task_named(struct mcp_request *rq)
 {
     const char *id = rpc_text(rq->params, "taskId");
     struct mcp_task *task = id != NULL ? map_get(&rq->mcp->tasks_by_id, id) : NULL;
-    bool is_own = task != NULL && (rq->agent == NULL ||
-                                   (task->agent != NULL && strcmp(rq->agent, task->agent) == 0));
+    bool is_own =
+        task != NULL && task->is_told &&
+        (rq->agent == NULL || (task->agent != NULL && strcmp(rq->agent, task->agent) == 0));
     if (!rq->caps.has_tasks) {
         tasks_refuse(rq);
         return NULL;
@@ -178,9 +307,9 @@ void tasks_get(struct mcp_request *rq)
 void tasks_update(struct mcp_request *rq)
 {
     struct mcp_task *task = task_named(rq);
-    const json_t *answers = json_object_get(rq->params, "inputResponses");
     if (task == NULL)
         return;
+    const json_t *answers = json_object_get(rq->params, "inputResponses");
     if (!json_is_object(answers)) {
         request_fail(rq, RPC_INVALID_PARAMS, "inputResponses must be an object");
         return;
@@ -199,6 +328,7 @@ void tasks_cancel(struct mcp_request *rq)
     struct mcp_request *under_way = task->request;
     if (under_way != NULL) {
         task_settle(task, TASK_CANCELLED);
+        task_save(task, TASK_CANCELLED, NULL);
         request_drop(under_way);
     }
     request_reply_json(rq, json_object());
@@ -210,17 +340,68 @@ void tasks_sweep(struct mcp *mcp)
     LIST_EACH(&mcp->tasks, node) {
         struct mcp_task *task = CONTAINER_OF(node, struct mcp_task, in_all);
         if (task->expires_ms != 0 && task->expires_ms <= now_ms)
-            task_free(mcp, task);
+            task_forget(task);
     }
 }
 
+/* Their rows stay. */
 void tasks_end_all(struct mcp *mcp)
 {
-    struct list *node;
-    while ((node = list_first(&mcp->tasks)) != NULL) {
+    LIST_EACH(&mcp->tasks, node) {
         struct mcp_task *task = CONTAINER_OF(node, struct mcp_task, in_all);
-        if (task->request != NULL)
-            request_drop(task->request);
-        task_free(mcp, task);
+        struct mcp_request *rq = task->request;
+        if (rq != NULL) {
+            task->request = NULL;
+            rq->task = NULL;
+            request_drop(rq);
+        }
+        task_free(task);
+    }
+}
+
+/* ---- after a restart ---------------------------------------------------------------------------
+ */
+
+static void task_on_row(void *context, const struct store_task *row)
+{
+    struct mcp *mcp = context;
+    uint64_t wall_ms = clock_wall_ms();
+    struct rpc_fault fault;
+    size_t status = 0;
+    while (status < ARRAY_LEN(task_statuses) && strcmp(task_statuses[status], row->status) != 0)
+        status++;
+    if (status == ARRAY_LEN(task_statuses) || strlen(row->id) >= TOKEN_SIZE)
+        return;
+    struct mcp_task *task = task_new(mcp, row->id, row->agent);
+    task->is_told = true;
+    task->created_ms = row->created_ms;
+    task->updated_ms = row->updated_ms;
+    task->status = (enum task_status)status;
+    task->expires_ms =
+        clock_mono_ms() +
+        (row->expires_ms > wall_ms ? MIN(row->expires_ms - wall_ms, (uint64_t)TASK_LIFE_MS) : 1);
+    if (task->status == TASK_WORKING) {
+        rpc_fault_set(&fault, RPC_INTERNAL_ERROR,
+                      "the daemon ended while the code ran; the session is as it was before: run "
+                      "it again");
+        task_put_fault(&task->result, &fault);
+        task->status = TASK_FAILED;
+        task->expires_ms = clock_mono_ms() + TASK_LIFE_MS;
+    } else if (row->result != NULL) {
+        buf_append_str(&task->result, row->result);
+    }
+    mcp->task_bytes += task->result.len;
+}
+
+void tasks_load(struct mcp *mcp)
+{
+    struct store *store = task_store(mcp);
+    struct err ignored; /* a store that cannot be read is told of by whoever opened it */
+    if (store == NULL || store_each_task(store, task_on_row, mcp, &ignored) < 0)
+        return;
+    LIST_EACH(&mcp->tasks, node) { /* so that what has failed expires, too */
+        struct mcp_task *task = CONTAINER_OF(node, struct mcp_task, in_all);
+        if (task->status == TASK_FAILED)
+            task_save(task, TASK_FAILED, NULL);
     }
 }

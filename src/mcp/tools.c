@@ -43,9 +43,9 @@ int tools_check_sets(const char *sets, struct rpc_fault *fault)
         for (const struct op *const *op = op_table; *op != NULL; op++)
             is_known |= (*op)->toolset != NULL && strcmp((*op)->toolset, set) == 0;
         if (!is_known)
-            return rpc_fault_set(fault, RPC_INVALID_PARAMS,
-                                 "there is no set of tools \"%.64s\": core, repl and notebook are",
-                                 set);
+            return rpc_fault_set(
+                fault, RPC_INVALID_PARAMS,
+                "there is no set of tools \"%.64s\": core, explore, notebook and repl are", set);
     }
     return 0;
 }
@@ -159,20 +159,6 @@ static void tools_wait_on(struct mcp_request *rq, json_t *args)
     request_call(rq, wait, args, rq->token != NULL);
 }
 
-/* What a client carries must be small; the notebook has all of it. */
-static json_t *tools_state(const struct mcp_request *rq, const char *session, const char *prompt)
-{
-    json_t *content = json_incref(rq->memory);
-    char *text = json_dumps(content, JSON_COMPACT);
-    if (text == NULL || strlen(text) > TOOLS_CARRIED_MAX) {
-        json_decref(content);
-        content = json_pack("[{s:s,s:s}]", "type", "text", "text",
-                            "[what the code showed before it asked is in its cell: look]");
-    }
-    free(text);
-    return json_pack("{s:s,s:s,s:o}", "session", session, "prompt", prompt, "content", content);
-}
-
 static void tools_on_line(struct mcp_request *rq, const json_t *answers)
 {
     const json_t *answer = json_object_get(answers, "line");
@@ -188,7 +174,17 @@ static void tools_on_line(struct mcp_request *rq, const json_t *answers)
 
 static void tools_ask(struct mcp_request *rq, const char *session, const char *prompt)
 {
-    json_t *state = tools_state(rq, session, prompt);
+    /* What a client carries must be small; the notebook has all of it. */
+    json_t *content = json_incref(rq->memory);
+    char *text = json_dumps(content, JSON_COMPACT);
+    if (text == NULL || strlen(text) > TOOLS_CARRIED_MAX) {
+        json_decref(content);
+        content = json_pack("[{s:s,s:s}]", "type", "text", "text",
+                            "[what the code showed before it asked is in its cell: look]");
+    }
+    free(text);
+    json_t *state =
+        json_pack("{s:s,s:s,s:o}", "session", session, "prompt", prompt, "content", content);
     rq->own = arena_strdup(&rq->arena, session);
     ask(rq, json_pack("{s:o}", "line", ask_for_line(prompt)), state, tools_on_line);
     json_decref(state);

@@ -1,5 +1,7 @@
-/* Watched resources: the stream of a notebook's events, told as "it has changed". Daemon, on the
- * loop; owns the call that watches. */
+/* Watched resources: the stream of a notebook's events, or of a folder's changes, told as "it has
+ * changed". Where a folder cannot be watched (it is not there, the session sleeps), the notebook is
+ * instead: whatever runs may have changed the file. Daemon, on the loop; owns the call that
+ * watches. */
 #include "mcp/watch.h"
 
 #include "mcp/resources.h"
@@ -12,6 +14,8 @@ struct mcp_watch {
     struct call call;
     bool has_call, is_over;
     char *uri, *agent;
+    const char *path; /* of a file, in the uri; NULL: it is none, or the notebook is watched */
+    bool has_news;    /* that are told when the timer is due */
     struct loop_timer *timer;
     watch_fn fn;
     void *context;
@@ -31,11 +35,18 @@ static struct mcp_watch *watch_of(struct call *call)
     return CONTAINER_OF(call, struct mcp_watch, call);
 }
 
+static void watch_start(struct mcp_watch *w);
+
 static void watch_called(struct mcp_watch *w)
 {
     w->has_call = false;
-    if (w->is_over)
+    if (w->is_over) {
         watch_free(w);
+    } else if (w->path != NULL) {
+        w->path = NULL;
+        w->has_news = true; /* the folder is gone or not there: whoever reads the file sees */
+        loop_timer_set(w->timer, 0); /* starts anew from the loop: this call is not over yet */
+    }
 }
 
 static void watch_on_reply(struct call *call, int status, const struct buf *json)
@@ -56,12 +67,29 @@ static void watch_on_begin(struct call *call)
     (void)call;
 }
 
+/* Changes of a folder: the file is among them, or may be. */
+static bool watch_names(const struct mcp_watch *w, const char *json, size_t len)
+{
+    json_t *news = json_loadb(json, len, 0, NULL), *change;
+    size_t i;
+    bool is_named =
+        json_object_get(news, "left_out") != NULL || json_object_get(news, "too_many") != NULL;
+    json_array_foreach(json_object_get(news, "changes"), i, change) {
+        const char *path = rpc_text(change, "path");
+        is_named |= path != NULL && strcmp(path, w->path) == 0;
+    }
+    json_decref(news);
+    return is_named;
+}
+
 static bool watch_on_event(struct call *call, const char *name, const char *json, size_t len)
 {
     struct mcp_watch *w = watch_of(call);
-    (void)json;
-    (void)len;
-    if (!w->is_over && strcmp(name, "watching") != 0 && !loop_timer_is_set(w->timer))
+    bool is_first = strcmp(name, "watching") == 0;
+    /* A folder is watched a moment after the client was told so: its file may have changed. */
+    bool is_news = w->path == NULL ? !is_first : is_first || watch_names(w, json, len);
+    w->has_news |= is_news;
+    if (!w->is_over && is_news && !loop_timer_is_set(w->timer))
         loop_timer_set(w->timer, WATCH_EVERY_MS);
     return true;
 }
@@ -76,35 +104,46 @@ static const struct call_sink watch_sink = {
 static void watch_on_timer(void *context)
 {
     struct mcp_watch *w = context;
-    w->fn(w->context, w->uri);
+    bool has_news = w->has_news;
+    w->has_news = false;
+    if (!w->has_call)
+        watch_start(w);
+    if (has_news)
+        w->fn(w->context, w->uri);
 }
 
-struct mcp_watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, watch_fn fn,
-                            void *context)
+/* The folder of a file, or the notebook. */
+static json_t *watch_args(const struct mcp_watch *w)
 {
     char session[RESOURCES_SESSION_SIZE];
+    if (!resources_session(w->uri, session))
+        return json_object();
+    json_t *args = json_pack("{s:s}", "session_id", session);
+    const char *slash = w->path != NULL ? strrchr(w->path, '/') : NULL;
+    if (slash != NULL)
+        json_object_set_new(args, "path", json_stringn(w->path, (size_t)(slash - w->path)));
+    return args;
+}
+
+static void watch_start(struct mcp_watch *w)
+{
+    const struct op *op = op_find(w->path != NULL ? "session.file_events" : "notebook.events");
+    const struct mcp_config *config = &w->mcp->config;
     struct err ignored;
-    struct mcp_watch *w = mem_alloc(sizeof(*w));
-    const struct op *op = op_find("notebook.events");
-    w->mcp = mcp;
-    w->uri = mem_strdup(uri);
-    w->agent = agent != NULL ? mem_strdup(agent) : NULL;
-    w->fn = fn;
-    w->context = context;
-    w->timer = loop_timer_new(mcp->config.loop, watch_on_timer, w);
-    json_t *args =
-        resources_session(uri, session) ? json_pack("{s:s}", "session_id", session) : json_object();
+    json_t *args = watch_args(w);
     if (op_check(op, args, &ignored) < 0) {
         json_decref(args);
-        return w;
+        return;
     }
+    json_decref(w->call.args);
+    arena_free(&w->call.arena);
     w->has_call = true;
     w->call = (struct call){
         .op = op,
-        .engine = mcp->config.engine,
-        .policy = mcp->config.policy,
-        .documents = mcp->config.documents,
-        .boxes = mcp->config.boxes,
+        .engine = config->engine,
+        .policy = config->policy,
+        .documents = config->documents,
+        .boxes = config->boxes,
         .agent = w->agent,
         .args = args,
         .body_bytes = -1,
@@ -112,6 +151,20 @@ struct mcp_watch *watch_new(struct mcp *mcp, const char *agent, const char *uri,
         .sink = &watch_sink,
     };
     op_run(&w->call);
+}
+
+struct mcp_watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, watch_fn fn,
+                            void *context)
+{
+    struct mcp_watch *w = mem_alloc(sizeof(*w));
+    w->mcp = mcp;
+    w->uri = mem_strdup(uri);
+    w->agent = agent != NULL ? mem_strdup(agent) : NULL;
+    w->path = resources_file_path(w->uri);
+    w->fn = fn;
+    w->context = context;
+    w->timer = loop_timer_new(mcp->config.loop, watch_on_timer, w);
+    watch_start(w);
     return w;
 }
 

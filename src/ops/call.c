@@ -139,6 +139,6 @@ struct session *call_session(struct call *call)
     if (session == NULL)
         call_fail(call, &e);
     else
-        session_touch(session);
+        session_restart_idle(session);
     return session;
 }

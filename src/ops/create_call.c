@@ -96,6 +96,7 @@ int create_call_read(struct call *call, struct session_request *ret_request, str
         .checkpoints = read_checkpoints(call),
         .isolation = is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED,
         .durable = is_off ? SAVING_OFF : SAVING_AUTO,
+        .explores = call_bool(call, "explore", false),
         .idle_timeout_secs = read_seconds(call, "idle_timeout_secs"),
         .max_age_secs = read_seconds(call, "max_age_secs"),
     };

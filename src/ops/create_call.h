@@ -114,6 +114,11 @@ extern const struct op_param session_limits[];
          .choices = saving_modes,                                                                  \
          .doc = "Whether its state is kept on disk, to outlive the daemon: auto (the default) or " \
                 "off."},                                                                           \
+        {.name = "explore",                                                                        \
+         .type = OP_BOOL,                                                                          \
+         .is_nullable = true,                                                                      \
+         .doc = "Its code has peek, grep and the other functions that explore contexts from the "  \
+                "start, not only once there is a context. Of Python."},                            \
         {.name = "debug",                                                                          \
          .type = OP_BOOL,                                                                          \
          .is_nullable = true,                                                                      \

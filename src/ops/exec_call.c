@@ -155,6 +155,17 @@ static void put_question(struct json_out *json, const struct exec_question *ques
     json_put_object_end(json);
 }
 
+static void put_final(struct json_out *json, const json_t *final)
+{
+    const json_t *answer = json_object_get(final, "answer");
+    if (answer != NULL) {
+        json_put_member_bool(json, "is_final", true);
+        json_put_member_text(json, "final_answer", json_string_value(answer),
+                             json_string_length(answer));
+    }
+    json_put_member_str(json, "stuck", json_string_value(json_object_get(final, "stuck")));
+}
+
 /* In the order in which one reads it: which cell, how it ended, what it showed, what became of the
  * session. */
 static void put_result(struct json_out *json, const struct exec_result *result)
@@ -168,6 +179,7 @@ static void put_result(struct json_out *json, const struct exec_result *result)
     put_outputs(json, result);
     put_the_value(json, result);
     put_error(json, result->error);
+    put_final(json, result->final);
     json_put_member_str(json, "advice", result->advice);
     if (result->has_exit_code)
         json_put_member_int(json, "exit_code", result->exit_code);

@@ -278,6 +278,7 @@ void exec_text_put(struct buf *out, const struct exec_result *result,
     exec_text_put_named(out, "came back without", json_object_get(extra, "lost"));
     exec_text_put_named(out, "files lost", json_object_get(extra, "files_lost"));
     exec_text_put_named(out, "files lost", json_object_get(resumed, "files_lost"));
+    text_put_reason(out, "the code did not compile", json_object_get(extra, "replaced"));
     text_put_reason(out, "not saved", json_object_get(extra, "durable_error"));
     text_put_reason(out, "files not saved", json_object_get(extra, "files_not_saved"));
     if (result->cell == NULL && result->unrecorded != NULL) {

@@ -396,7 +396,7 @@ static void pass(struct visit *v)
         return;
     }
     if (v->session != NULL && v->uses & OP_RUNS_CODE)
-        session_touch(v->session);
+        session_restart_idle(v->session);
     if (v->session != NULL)
         call->usual = arena_copy(&call->arena, &v->session->usual, sizeof(v->session->usual));
     if (was_waiting && call->wants_stream)

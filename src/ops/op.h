@@ -149,6 +149,7 @@ enum op_flags {
     OP_OWN_ONLY = 1 << 12,    /* who names no agent speaks for the default one, not for all */
     /* Whatever follows its path, and its body, is for a server in a session; so is any method. */
     OP_TUNNELS = 1 << 13,
+    OP_FROM_CODE = 1 << 14, /* the code of a cell may call it, about its own session */
 };
 #define OP_USES                                                                                    \
     (OP_MAKES_SESSION | OP_RUNS_CODE | OP_NEEDS_AGENT) /* what an agent must be allowed to do */
@@ -169,6 +170,7 @@ enum op_subject {
     OP_ON_CODE, /* run once, without a session that stays */
     OP_ON_FILES,
     OP_ON_HISTORY, /* checkpoints, branches, tries */
+    OP_ON_CONTEXT, /* texts that are explored, and what came of it */
     OP_ON_NOTEBOOK,
     OP_ON_CELL,
     OP_ON_STATE,

@@ -17,6 +17,7 @@ struct file_upload {
     char session_id[UUID_SIZE];
     struct warden_file_order what;
     const struct file_listener *listener;
+    call_kept_fn then;        /* instead of an order: what becomes of the bytes; NULL: the order */
     struct file_order *space; /* asks how much is free; NULL: that is known */
     uint64_t free_bytes;      /* for all uploads to this session together */
     uint64_t bytes;           /* that came */
@@ -74,10 +75,14 @@ static void upload_finish(struct file_upload *u)
     struct call *call = u->call;
     struct warden_file_order what = u->what;
     const struct file_listener *listener = u->listener;
+    call_kept_fn then = u->then;
     blob_hex(&u->put.hash, what.blob);
     upload_free(u);
     call->on_gone = NULL;
-    file_call_order(call, &what, -1, listener);
+    if (then != NULL)
+        then(call, what.blob);
+    else
+        file_call_order(call, &what, -1, listener);
 }
 
 static void upload_worked(uv_work_t *uv, int status)
@@ -114,6 +119,9 @@ static int upload_check_space(const struct file_upload *u, uint64_t more, struct
         return err_set(e, ERR_GONE, "the session ended while the file was sent");
     if (session->files.incoming + more <= u->free_bytes)
         return 0;
+    if (u->then != NULL)
+        return err_set(e, ERR_TOO_LARGE, "what is sent to the session has more than %d GiB",
+                       (int)(u->free_bytes / (1024 * MIB)));
     err_set(e, ERR_TOO_LARGE,
             "the session's disk limit has no room for it: %llu MiB are free of %u",
             (unsigned long long)(u->free_bytes / MIB), session->limits.disk_mb);
@@ -130,7 +138,7 @@ static void upload_take(struct call *call, struct buf *piece)
         upload_fail(u, &e);
         return;
     }
-    session_touch(session);
+    session_restart_idle(session);
     session->files.incoming += piece->len;
     u->bytes += piece->len;
     u->piece = *piece;
@@ -205,4 +213,30 @@ void file_call_upload(struct call *call, const struct warden_file_order *what,
         upload_fail(u, &e);
     else if (order != NULL)
         u->space = order;
+}
+
+void call_upload(struct call *call, call_kept_fn then)
+{
+    struct err e;
+    struct session *session = call_session(call);
+    if (session == NULL || call_store(call) == NULL)
+        return;
+    struct file_upload *u = mem_alloc(sizeof(*u));
+    *u = (struct file_upload){
+        .call = call, .engine = call->engine, .then = then, .free_bytes = CALL_UPLOAD_MAX};
+    snprintf(u->session_id, sizeof(u->session_id), "%s", session->id);
+    call->op_state = u;
+    call->on_gone = upload_gone;
+    call->on_body = upload_take;
+    call->on_body_end = upload_end;
+    int r = blob_writer_new(store_blobs(engine_store(u->engine)), &u->writer);
+    if (r < 0)
+        err_errno(&e, ERR_UNAVAILABLE, r, "the bytes cannot be kept");
+    else if (call->body_bytes > (int64_t)CALL_UPLOAD_MAX)
+        r = err_set(&e, ERR_TOO_LARGE, "it has more than %d GiB",
+                    (int)(CALL_UPLOAD_MAX / (1024 * MIB)));
+    if (r < 0)
+        upload_fail(u, &e);
+    else
+        call->sink->want_body(call);
 }

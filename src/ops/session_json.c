@@ -34,7 +34,7 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_str(json, "binding", session->binding);
     json_put_member_str(json, "joined", session->joined[0] != '\0' ? session->joined : NULL);
     json_put_member_str(json, "spawned_at", clock_rfc3339(session->life.spawned_at_ms, time));
-    json_put_member_str(json, "used_at", clock_rfc3339(session->life.worked_at_ms, time));
+    json_put_member_str(json, "used_at", clock_rfc3339(session->life.last_cell_at_ms, time));
     if (session->head != NULL && session->usage.at_ms > 0) {
         json_put_member_int(json, "memory_bytes", (int64_t)session->usage.memory_bytes);
         json_put_member_int(json, "cpu_ms", (int64_t)(session->usage.cpu_us / 1000));
@@ -55,6 +55,7 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_some(json, "budget", (int64_t)session->usual.budget);
     if (session->usual.images > 0)
         json_put_member_str(json, "images", spec_images[session->usual.images - 1]);
+    json_put_member_true(json, "explore", session->exploring.is_on);
     json_put_member_str(json, "isolation", spec_isolations[session->saving.isolation]);
     json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
     json_put_member_some(json, "saved_through", (int64_t)session->saving.through);

@@ -8,9 +8,11 @@
 enum {
     SEARCH_MAX = 256,
     VALUE_MAX = 100, /* bytes of a value in a list */
+    SHORT_MAX = 24,  /* bytes of one that shares its line with others of its type */
     DETAIL_MAX = 3 * 1024,
     PLACE_MAX = 64 * 1024,
     SESSIONS_MAX = 50,
+    WHOLE_MAX = 64 * 1024 * 1024, /* bytes of a cell's text that are looked through */
 };
 
 static const char *const tool_look_whats[] = {"names", "files", "sessions", NULL};
@@ -108,19 +110,60 @@ static void put_name(struct buf *out, const json_t *item)
     buf_append_char(out, '\n');
 }
 
+/* A value that is told whole in a word: a number, a short text. What can be called, and what has
+ * elements, has a line of its own. */
+static bool is_short(const json_t *item)
+{
+    const char *text = text_of(item, "text");
+    size_t len = strlen(text);
+    bool is_quoted = text[0] == '\'' || text[0] == '"';
+    bool is_word = len > 0 && len <= SHORT_MAX && strpbrk(text, " \n(") == NULL &&
+                   json_object_get(item, "shape") == NULL && json_object_get(item, "len") == NULL;
+    return is_word || (is_quoted && len <= SHORT_MAX && strchr(text, '\n') == NULL);
+}
+
+/* Names of one type in a row, whose values are short: "int: a=1 b=2". Returns how many; fewer than
+ * two are none. */
+static size_t put_short_names(const struct call *call, struct buf *out, const json_t *items,
+                              size_t first)
+{
+    const char *type = text_of(json_array_get(items, first), "type");
+    size_t n = 0, from = out->len;
+    for (size_t i = first; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+        if (strcmp(text_of(item, "type"), type) != 0 || !is_short(item) || !has_room(call, out))
+            break;
+        if (n == 0)
+            buf_printf(out, "%s:", type);
+        buf_printf(out, " %s=%s", text_of(item, "name"), text_of(item, "text"));
+        n++;
+    }
+    buf_append_char(out, '\n');
+    if (n < 2)
+        out->len = from;
+    return n < 2 ? 0 : n;
+}
+
 static void tool_look_on_names(struct call *call, const json_t *answer)
 {
     size_t i, n_left = 0;
-    const json_t *item;
+    json_t *item;
+    _json_ json_t *sought = json_array();
     _buf_ struct buf text = BUF_INIT(CALL_REPLY_MAX);
     json_array_foreach(json_object_get(answer, "items"), i, item) {
         const char *name = text_of(item, "name");
-        if (!is_sought(call, name, strlen(name)))
-            continue;
-        if (has_room(call, &text))
-            put_name(&text, item);
-        else
-            n_left++;
+        if (is_sought(call, name, strlen(name)))
+            json_array_append(sought, item);
+    }
+    for (i = 0; i < json_array_size(sought);) {
+        if (!has_room(call, &text)) {
+            n_left = json_array_size(sought) - i;
+            break;
+        }
+        size_t n = put_short_names(call, &text, sought, i);
+        if (n == 0)
+            put_name(&text, json_array_get(sought, i));
+        i += MAX(n, (size_t)1);
     }
     if (json_is_true(json_object_get(answer, "busy")))
         buf_printf(&text, "[a cell runs: as of cell %lld]\n",
@@ -272,16 +315,63 @@ static void put_slice(struct call *call, const struct buf *whole, struct buf *ou
     buf_printf(out, "[%zu bytes more: offset=%zu]", whole->len - first - len, first + len);
 }
 
+/* A notebook keeps the ends of a long text; the session that ran the cell may have all of it still.
+ * False: it has not, or the text is in several pieces. */
+static bool put_from_ring(const struct call *call, const json_t *answer, const json_t *output,
+                          struct buf *out)
+{
+    struct err ignored;
+    const struct session *session =
+        session_find(call->engine, call_text(call, "session_id", ""), &ignored);
+    uint64_t number = (uint64_t)json_integer_value(json_object_get(answer, "number"));
+    const char *stream = text_of(output, "stream");
+    size_t i, n = 0;
+    const json_t *other;
+    json_array_foreach(json_object_get(answer, "outputs"), i, other)
+        n += strcmp(text_of(other, "stream"), stream) == 0;
+    if (session == NULL || stream[0] == '\0' || n != 1 || number == 0)
+        return false;
+    struct output_range range;
+    _buf_ struct buf text = BUF_INIT(CALL_REPLY_MAX);
+    bool is_stderr = strcmp(stream, "stderr") == 0;
+    output_ring_read(&session->rings[is_stderr ? OUTPUT_STDERR : OUTPUT_STDOUT], number, 0,
+                     WHOLE_MAX, &text, &range);
+    if (range.dropped > 0 || range.next_offset < range.end)
+        return false;
+    buf_append(out, buf_str(&text), text.len);
+    return true;
+}
+
+/* Returns the bytes that nobody has any more. */
+static int64_t put_whole(const struct call *call, const json_t *answer, struct buf *out)
+{
+    int64_t gone = 0;
+    size_t i;
+    const json_t *output;
+    json_array_foreach(json_object_get(answer, "outputs"), i, output) {
+        json_int_t omitted = json_integer_value(json_object_get(output, "omitted"));
+        if (omitted > 0 && put_from_ring(call, answer, output, out))
+            continue;
+        gone += omitted;
+        tool_look_put_output(out, output);
+    }
+    return gone;
+}
+
 static void tool_look_on_cell(struct call *call, const json_t *answer)
 {
     _buf_ struct buf whole = BUF_INIT(CALL_REPLY_MAX), text = BUF_INIT(CALL_REPLY_MAX);
-    tool_put_outputs(&whole, json_object_get(answer, "outputs"));
+    int64_t gone = put_whole(call, answer, &whole);
     if (whole.len == 0)
         buf_append_str(&text, "[it showed nothing]");
     else if (call->tool->search != NULL)
         put_found(call, &whole, &text);
     else
         put_slice(call, &whole, &text);
+    if (gone > 0) {
+        tool_begin_line(&text);
+        buf_printf(&text, "[%lld bytes of its middle are not kept]", (long long)gone);
+    }
     tool_reply_text(call, &text);
 }
 

@@ -32,7 +32,7 @@ static void run_in(struct call *call, struct session *session)
 {
     struct err e;
     struct exec *exec;
-    session_touch(session);
+    session_restart_idle(session);
     struct exec_request request = exec_call_request(call);
     request.code = call_text(call, "code", "");
     request.code_len = call_text_len(call, "code");

@@ -33,21 +33,14 @@ static int load_file(const char *path, struct config *ret_config, struct err *e)
     return config_parse(text, len, path, ret_config, e);
 }
 
-static const char *user_file(struct arena *a)
-{
-    const char *base = getenv("XDG_CONFIG_HOME");
-    if (base != NULL && base[0] == '/')
-        return arena_printf(a, "%s/cella/cella.yaml", base);
-    const char *home = getenv("HOME");
-    if (home != NULL && home[0] == '/')
-        return arena_printf(a, "%s/.config/cella/cella.yaml", home);
-    return NULL;
-}
-
 static int load_usual(struct config *ret_config, struct err *e)
 {
     struct arena scratch = {0};
-    const char *mine = user_file(&scratch);
+    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME"), *mine = NULL;
+    if (base != NULL && base[0] == '/')
+        mine = arena_printf(&scratch, "%s/cella/cella.yaml", base);
+    else if (home != NULL && home[0] == '/')
+        mine = arena_printf(&scratch, "%s/.config/cella/cella.yaml", home);
     int r = mine != NULL ? load_file(mine, ret_config, e) : 1;
     arena_free(&scratch);
     if (r == 1)
@@ -57,16 +50,13 @@ static int load_usual(struct config *ret_config, struct err *e)
     return r;
 }
 
-static int load_given(const char *path, struct config *ret_config, struct err *e)
-{
-    int r = load_file(path, ret_config, e);
-    return r == 1 ? unreadable(path, ENOENT, e) : r;
-}
-
 int config_load(const char *path, struct config *ret_config, struct err *e)
 {
     struct config config;
-    if ((path != NULL ? load_given(path, &config, e) : load_usual(&config, e)) < 0)
+    int r = path != NULL ? load_file(path, &config, e) : load_usual(&config, e);
+    if (r == 1)
+        return unreadable(path, ENOENT, e);
+    if (r < 0)
         return -1;
     if (config_take_environment(&config, e) < 0) {
         config_free(&config);

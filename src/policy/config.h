@@ -63,6 +63,15 @@ struct config_notebook {
     bool has_cells_json;      /* each is also a file that the tools of mcp_repl read */
 };
 
+/* How sessions explore. */
+struct config_explore {
+    bool requires_exploration;      /* before FINAL() */
+    uint32_t min_exploration_calls; /* how often then */
+    bool redacts_credentials;       /* in what their cells show */
+    const char **web_domains;       /* that pages may be fetched from; see explore/fetch_url.h */
+    size_t n_web_domains;
+};
+
 /* Who makes tokens that are taken beside the key, and what they must say. */
 struct config_issuer {
     const char *issuer;           /* the claim "iss", exactly */
@@ -116,6 +125,7 @@ struct config {
     struct jail_limits limits;  /* of a session that asks for none */
     struct jail_limits ceiling; /* that no session may ask for more than; cpu_seconds has none */
     struct config_notebook notebook;
+    struct config_explore explore;
     struct config_oauth oauth;
     const char
         *mcp_tools;     /* sets of tools for clients of MCP that name none, with commas between */

@@ -233,20 +233,6 @@ static int check_binding(struct reader *r, const struct config_binding *binding,
     return 0;
 }
 
-static int read_binding(struct reader *r)
-{
-    struct config *c = r->config;
-    int line = reader_line(r);
-    struct config_binding binding = {.repl = repl_defaults()};
-    if (config_agents_check_room(r, c->n_bindings, CONFIG_BINDINGS_MAX, "inbound_bindings") < 0 ||
-        reader_mapping(r, "an item of inbound_bindings", binding_fields, &binding) < 0 ||
-        check_binding(r, &binding, line) < 0)
-        return -1;
-    r->binding_lines[c->n_bindings] = line;
-    c->bindings[c->n_bindings++] = binding;
-    return 0;
-}
-
 int config_read_bindings(struct reader *r, const struct reader_field *f, void *object)
 {
     (void)object;
@@ -256,9 +242,17 @@ int config_read_bindings(struct reader *r, const struct reader_field *f, void *o
     c->bindings = arena_alloc(&c->arena, CONFIG_BINDINGS_MAX * sizeof(*c->bindings));
     r->binding_lines = arena_alloc(&c->arena, CONFIG_BINDINGS_MAX * sizeof(*r->binding_lines));
     int more;
-    while ((more = reader_next_item(r)) > 0)
-        if (read_binding(r) < 0)
+    while ((more = reader_next_item(r)) > 0) {
+        int line = reader_line(r);
+        struct config_binding binding = {.repl = repl_defaults()};
+        if (config_agents_check_room(r, c->n_bindings, CONFIG_BINDINGS_MAX, "inbound_bindings") <
+                0 ||
+            reader_mapping(r, "an item of inbound_bindings", binding_fields, &binding) < 0 ||
+            check_binding(r, &binding, line) < 0)
             return -1;
+        r->binding_lines[c->n_bindings] = line;
+        c->bindings[c->n_bindings++] = binding;
+    }
     return more;
 }
 

@@ -8,27 +8,21 @@ enum { LEEWAY_MAX_SECS = 3600, TEXT_MAX_BYTES = 512, CLAIM_MAX_BYTES = 64 };
 /* ---- lists -------------------------------------------------------------------------------------
  */
 
-/* Words of a header: a scope (RFC 6749, 3.3) has neither blanks nor quotes. */
-static int config_oauth_check_item(struct reader *r, const char *name)
-{
-    const char *s = reader_scalar(r);
-    if (strcmp(name, "keys") == 0 && s[0] != '/') {
-        reader_fail(r, "keys: \"%.*s\" is not an absolute path", reader_shown(r), s);
-        return err_advise(r->e, "Write the whole path of a JWK set or a PEM file.");
-    }
-    if (strcmp(name, "scopes") == 0 && strpbrk(s, " \"\\") != NULL) {
-        reader_fail(r, "scopes: \"%.*s\" is not one scope", reader_shown(r), s);
-        return err_advise(r->e, "Write a list of words: [read, write].");
-    }
-    return 0;
-}
-
 static int config_oauth_read_item(struct reader *r, const struct reader_field *f,
                                   const char **items, size_t *n)
 {
-    if (reader_expect_text(r, f->name, (size_t)f->max) < 0 ||
-        config_oauth_check_item(r, f->name) < 0)
+    if (reader_expect_text(r, f->name, (size_t)f->max) < 0)
         return -1;
+    const char *s = reader_scalar(r);
+    if (strcmp(f->name, "keys") == 0 && s[0] != '/') {
+        reader_fail(r, "keys: \"%.*s\" is not an absolute path", reader_shown(r), s);
+        return err_advise(r->e, "Write the whole path of a JWK set or a PEM file.");
+    }
+    /* Words of a header: a scope (RFC 6749, 3.3) has neither blanks nor quotes. */
+    if (strcmp(f->name, "scopes") == 0 && strpbrk(s, " \"\\") != NULL) {
+        reader_fail(r, "scopes: \"%.*s\" is not one scope", reader_shown(r), s);
+        return err_advise(r->e, "Write a list of words: [read, write].");
+    }
     if (*n == CONFIG_ISSUER_LIST_MAX) {
         reader_fail(r, "%s has more than %d entries", f->name, CONFIG_ISSUER_LIST_MAX);
         return err_advise(r->e, "Remove those that are not used.");

@@ -1,4 +1,5 @@
 /* The fields of the configuration, each with what it may hold. As config.c. */
+#include "explore/fetch_url.h"
 #include "policy/config_agents.h"
 #include "policy/config_oauth.h"
 #include "policy/profiles.h"
@@ -21,7 +22,7 @@ static int read_default_profile(struct reader *r, const struct reader_field *f, 
 /* Sets of tools: "core,notebook". */
 static int read_mcp_tools(struct reader *r, const struct reader_field *f, void *object)
 {
-    static const char *const sets[] = {"core", "notebook", "repl"};
+    static const char *const sets[] = {"core", "explore", "notebook", "repl"};
     struct config *c = object;
     if (reader_expect_text(r, f->name, READER_NAME_MAX) < 0)
         return -1;
@@ -34,7 +35,8 @@ static int read_mcp_tools(struct reader *r, const struct reader_field *f, void *
         if (i < ARRAY_LEN(sets))
             continue;
         reader_fail(r, "mcp_tools: there is no set of tools \"%.*s\"", (int)len, at);
-        return err_advise(r->e, "Possible here: core, notebook, repl, with commas between.");
+        return err_advise(r->e,
+                          "Possible here: core, explore, notebook, repl, with commas between.");
     }
     return 0;
 }
@@ -167,6 +169,8 @@ static int read_limits(struct reader *r, const struct reader_field *f, void *obj
     return reader_mapping(r, f->name, limit_fields, (char *)object + f->offset);
 }
 
+enum { WEB_DOMAINS_MAX = 200, WEB_DOMAIN_MAX_BYTES = 270 };
+
 static const struct reader_field notebook_fields[] = {
     {"max_cells", reader_u32, offsetof(struct config_notebook, max_cells), 0, 1000000},
     {"max_output_kb", reader_u32, offsetof(struct config_notebook, max_output_kb), 1, 2048},
@@ -179,6 +183,46 @@ static const struct reader_field notebook_fields[] = {
 static int config_yaml_read_notebook(struct reader *r, const struct reader_field *f, void *object)
 {
     return reader_mapping(r, f->name, notebook_fields, (char *)object + f->offset);
+}
+
+static int read_web_domains(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct config_explore *explore = object;
+    const char *items[WEB_DOMAINS_MAX];
+    int more;
+    if (reader_expect_list(r, f->name, "[example.org, \"*.example.net\"]") < 0)
+        return -1;
+    explore->n_web_domains = 0;
+    while ((more = reader_next_item(r)) > 0) {
+        if (reader_expect_text(r, f->name, WEB_DOMAIN_MAX_BYTES) < 0)
+            return -1;
+        if (explore->n_web_domains == WEB_DOMAINS_MAX || !fetch_entry_is_valid(reader_scalar(r))) {
+            reader_fail(r, "web_domains: \"%.*s\" is no domain, or there are more than %d",
+                        reader_shown(r), reader_scalar(r), WEB_DOMAINS_MAX);
+            return err_advise(r->e,
+                              "Write example.org, \"*.example.org\" for names below it, or an "
+                              "address; with :port, or for 80 and 443.");
+        }
+        items[explore->n_web_domains++] = reader_keep(r);
+    }
+    explore->web_domains =
+        arena_copy(&r->config->arena, items, explore->n_web_domains * sizeof(*items));
+    return more;
+}
+
+static const struct reader_field explore_fields[] = {
+    {"web_domains", read_web_domains, 0, 0, 0},
+    {"require_exploration_before_final", reader_bool,
+     offsetof(struct config_explore, requires_exploration), 0, 0},
+    {"min_exploration_calls", reader_u32, offsetof(struct config_explore, min_exploration_calls), 0,
+     1000000},
+    {"redact_credentials", reader_bool, offsetof(struct config_explore, redacts_credentials), 0, 0},
+    {NULL, NULL, 0, 0, 0},
+};
+
+static int config_yaml_read_explore(struct reader *r, const struct reader_field *f, void *object)
+{
+    return reader_mapping(r, f->name, explore_fields, (char *)object + f->offset);
 }
 
 static const struct reader_field config_fields[] = {
@@ -210,6 +254,7 @@ static const struct reader_field config_fields[] = {
     {"suspended_ttl_secs", reader_u32, offsetof(struct config, suspended_ttl_secs), 0, SECS_MAX},
     {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
     {"notebook", config_yaml_read_notebook, offsetof(struct config, notebook), 0, 0},
+    {"explore", config_yaml_read_explore, offsetof(struct config, explore), 0, 0},
     {"oauth", config_read_oauth, offsetof(struct config, oauth), 0, 0},
     {"mcp_tools", read_mcp_tools, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},
@@ -258,6 +303,7 @@ static void set_defaults(struct config *c, const char *file)
         .idle_timeout_secs = 600,
         .max_age_secs = 86400,
         .checkpoints_kept = 8,
+        .explore = {.min_exploration_calls = 1, .redacts_credentials = true},
         .kill_grace_ms = 2000,
         .session_state_mb = 1024,
         .suspended_ttl_secs = 7 * 86400,

@@ -33,18 +33,6 @@ static int keys_check_file(int fd, struct err *e)
     return 0;
 }
 
-static int keys_check_key(char *text, size_t len, struct err *e)
-{
-    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
-        text[--len] = '\0';
-    if (len < KEYS_LENGTH_MIN || len > KEYS_LENGTH_MAX)
-        return keys_refuse(e, "its one line must have 32 to 128 characters");
-    for (size_t i = 0; i < len; i++)
-        if (text[i] <= ' ' || text[i] > '~')
-            return keys_refuse(e, "it has characters that cannot be sent in a header");
-    return 0;
-}
-
 static int read_key(int fd, char ret_key[KEYS_SIZE], struct err *e)
 {
     char text[KEYS_SIZE + 3]; /* a line end, and one byte more to notice what is too long */
@@ -59,10 +47,15 @@ static int read_key(int fd, char ret_key[KEYS_SIZE], struct err *e)
             break;
         len += (size_t)n;
     }
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+        len--;
     text[len] = '\0';
-    if (keys_check_key(text, len, e) < 0)
-        return -1;
-    memcpy(ret_key, text, strlen(text) + 1);
+    if (len < KEYS_LENGTH_MIN || len > KEYS_LENGTH_MAX)
+        return keys_refuse(e, "its one line must have 32 to 128 characters");
+    for (size_t i = 0; i < len; i++)
+        if (text[i] <= ' ' || text[i] > '~')
+            return keys_refuse(e, "it has characters that cannot be sent in a header");
+    memcpy(ret_key, text, len + 1);
     return 0;
 }
 

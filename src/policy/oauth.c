@@ -95,13 +95,6 @@ struct oauth_token {
     struct buf signature;
 };
 
-static void oauth_token_free(struct oauth_token *t)
-{
-    json_decref(t->header);
-    json_decref(t->claims);
-    buf_free(&t->signature);
-}
-
 static int oauth_refuse(struct err *e, const char *why)
 {
     err_set(e, ERR_UNAUTHORIZED, "the token is not taken: %s", why);
@@ -147,24 +140,6 @@ static const char *oauth_text(const json_t *object, const char *name)
 /* ---- the signature -----------------------------------------------------------------------------
  */
 
-static const struct oauth_issuer *oauth_find_issuer(const struct oauth *o, const json_t *claims)
-{
-    const char *name = oauth_text(claims, "iss");
-    for (size_t i = 0; name != NULL && i < o->n_issuers; i++)
-        if (strcmp(o->issuers[i].says->issuer, name) == 0)
-            return &o->issuers[i];
-    return NULL;
-}
-
-/* 0: none that is used here, "none" and HMAC among them. */
-static unsigned oauth_algorithm(const json_t *header)
-{
-    const char *alg = oauth_text(header, "alg");
-    if (alg == NULL)
-        return 0;
-    return strcmp(alg, "EdDSA") == 0 ? CONFIG_EDDSA : strcmp(alg, "RS256") == 0 ? CONFIG_RS256 : 0;
-}
-
 static bool oauth_is_signed_by(const struct oauth_token *t, const struct oauth_key *key)
 {
     EVP_MD_CTX *ctx = crypto.EVP_MD_CTX_new();
@@ -184,7 +159,12 @@ static int oauth_check_signature(const struct oauth_token *t, const struct oauth
                                  struct err *e)
 {
     const char *kid = oauth_text(t->header, "kid");
-    unsigned algorithm = oauth_algorithm(t->header);
+    const char *alg = oauth_text(t->header, "alg");
+    unsigned algorithm = 0; /* none that is used here, "none" and HMAC among them */
+    if (alg != NULL && strcmp(alg, "EdDSA") == 0)
+        algorithm = CONFIG_EDDSA;
+    else if (alg != NULL && strcmp(alg, "RS256") == 0)
+        algorithm = CONFIG_RS256;
     if (!(algorithm & issuer->says->algorithms))
         return oauth_refuse(e, "its algorithm is not one that its issuer uses");
     for (size_t i = 0; i < issuer->keys.n; i++) {
@@ -291,17 +271,6 @@ static bool oauth_has_scope(const json_t *claims, const char *scope)
     return false;
 }
 
-static int oauth_check_scopes(const json_t *claims, const char *const *scopes, struct err *e)
-{
-    for (; *scopes != NULL; scopes++) {
-        if (oauth_has_scope(claims, *scopes))
-            continue;
-        err_set(e, ERR_FORBIDDEN, "the token lacks the scope \"%s\"", *scopes);
-        return err_advise(e, "Ask the authorization server for a token with this scope.");
-    }
-    return 0;
-}
-
 static int oauth_read_agent(const struct config_issuer *says, const json_t *claims,
                             struct arena *arena, const char **ret_agent, struct err *e)
 {
@@ -324,7 +293,11 @@ static int oauth_check_token(const struct oauth *o, const struct oauth_token *t,
                              const char *const **ret_scopes, struct err *e)
 {
     struct oauth_caller caller = {0};
-    const struct oauth_issuer *issuer = oauth_find_issuer(o, t->claims);
+    const struct oauth_issuer *issuer = NULL;
+    const char *name = oauth_text(t->claims, "iss");
+    for (size_t i = 0; name != NULL && issuer == NULL && i < o->n_issuers; i++)
+        if (strcmp(o->issuers[i].says->issuer, name) == 0)
+            issuer = &o->issuers[i];
     if (issuer == NULL)
         return oauth_refuse(e, "its issuer is not one of the configuration's");
     *ret_scopes = issuer->says->scopes;
@@ -332,9 +305,14 @@ static int oauth_check_token(const struct oauth *o, const struct oauth_token *t,
         return oauth_refuse(e, "it was made for another server (its \"aud\")");
     if (oauth_check_header(t, e) < 0 || oauth_check_signature(t, issuer, e) < 0 ||
         oauth_check_times(o, t->claims, now_secs, e) < 0 ||
-        oauth_read_agent(issuer->says, t->claims, arena, &caller.agent, e) < 0 ||
-        oauth_check_scopes(t->claims, issuer->says->scopes, e) < 0)
+        oauth_read_agent(issuer->says, t->claims, arena, &caller.agent, e) < 0)
         return -1;
+    for (const char *const *scope = issuer->says->scopes; *scope != NULL; scope++) {
+        if (oauth_has_scope(t->claims, *scope))
+            continue;
+        err_set(e, ERR_FORBIDDEN, "the token lacks the scope \"%s\"", *scope);
+        return err_advise(e, "Ask the authorization server for a token with this scope.");
+    }
     const char *subject = oauth_text(t->claims, "sub");
     caller.issuer = arena_strdup(arena, issuer->says->issuer);
     caller.subject = subject != NULL ? arena_strdup(arena, subject) : NULL;
@@ -351,6 +329,8 @@ int oauth_check(const struct oauth *o, const char *token, size_t len, uint64_t n
     int r = oauth_token_read(&t, token, len, e);
     if (r == 0)
         r = oauth_check_token(o, &t, now_secs, arena, ret_caller, ret_scopes, e);
-    oauth_token_free(&t);
+    json_decref(t.header);
+    json_decref(t.claims);
+    buf_free(&t.signature);
     return r;
 }

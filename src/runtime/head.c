@@ -30,21 +30,16 @@ struct head *head_new(struct room *room, uv_loop_t *loop, uint64_t number)
     return head;
 }
 
-static void close_denied(struct head *head)
-{
-    list_remove(&head->denials_node);
-    denials_drop(take_ptr(head->denied));
-    if (head->given >= 0)
-        close(take_fd(&head->given));
-}
-
 void head_free(struct head *head)
 {
     if (head == NULL)
         return;
     list_remove(&head->node);
     head_close_channel(head);
-    close_denied(head);
+    list_remove(&head->denials_node);
+    denials_drop(take_ptr(head->denied));
+    if (head->given >= 0)
+        close(take_fd(&head->given));
     if (head->sock >= 0)
         channel_close(take_fd(&head->sock));
     list_remove(&head->room_node);
@@ -198,16 +193,6 @@ int head_await(struct head *head, struct denials *denied, struct err *e)
     return socks[1];
 }
 
-/* The warden knows it now; from here on the socket is like any other. */
-static void on_adopted(struct head *head)
-{
-    const int no = 0;
-    setsockopt(head->sock, SOL_SOCKET, SO_PASSCRED, &no, sizeof(no));
-    head->has_process = true;
-    head_move(head, HEAD_ENTERING);
-    head_want_events(head);
-}
-
 int head_enter(struct head *head, uint32_t zygote, struct err *e)
 {
     assert(head->state == HEAD_WAITING);
@@ -244,6 +229,7 @@ static void on_exited(struct head *head, const struct warden_event *event)
 
 void head_on_event(struct head *head, const struct warden_event *event)
 {
+    const int no = 0;
     head_hold(head);
     switch (event->type) {
     case WARDEN_REFUSED:
@@ -265,8 +251,13 @@ void head_on_event(struct head *head, const struct warden_event *event)
         head_ended(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = "its jail is gone"});
         break;
     case WARDEN_ENTERED:
-        if (head->state == HEAD_WAKING)
-            on_adopted(head);
+        if (head->state != HEAD_WAKING)
+            break;
+        /* The warden knows it now; from here on the socket is like any other. */
+        setsockopt(head->sock, SOL_SOCKET, SO_PASSCRED, &no, sizeof(no));
+        head->has_process = true;
+        head_move(head, HEAD_ENTERING);
+        head_want_events(head);
         break;
     case WARDEN_ROOM:
     case WARDEN_CLEARED:

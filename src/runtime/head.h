@@ -52,6 +52,7 @@ struct head_verdict {
     bool has_exit_code;
     int exit_code;      /* the cell ended by an exit, which its interpreter outlived */
     int command_status; /* of the last `!command` of Python that failed; 0: none did */
+    bool ran_plain;     /* head_cell.plain was run in place of the code */
 };
 
 /* Why a head ended. */
@@ -134,6 +135,9 @@ struct head_listener {
     /* What was shown so far is to be dropped: now, or once there is something in its place. */
     void (*on_clear)(struct head *head, bool waits);
     void (*on_done)(struct head *head, const struct head_verdict *verdict);
+    /* The cell's code calls an operation: answer with head_result. A second call replaces the
+     * first, for which the code waits no more. `args` is an object, valid during the callback. */
+    void (*on_call)(struct head *head, const char *op, json_t *args);
     /* The cell waits for a line: answer with head_input. A second one replaces the first. */
     void (*on_input)(struct head *head, const struct head_prompt *prompt);
     void (*on_names)(struct head *head, json_t *names);   /* the answer to head_ask_names */
@@ -165,6 +169,7 @@ struct head {
     bool has_process;         /* the warden was asked for one and has not said that it ended */
     bool is_watched;          /* the warden looks after the files of its running cell */
     bool awaits_input;        /* its cell waits for head_input */
+    bool awaits_result;       /* its cell waits for head_result */
     bool is_asked;            /* for its names */
     bool is_asked_declared;   /* for its declarations */
     enum head_topic judging;  /* a text, see head_judge */
@@ -216,8 +221,12 @@ struct head_cell {
     uint64_t id;
     const char *code;
     size_t len;
+    const char *plain; /* what is run instead if the code does not compile and this does; NULL:
+                          nothing. Of Python */
+    size_t plain_len;
     enum head_names names;
     bool is_script; /* as a file that is run: its name is "<string>". Of Python */
+    bool explores;  /* its code has the functions that explore contexts. Of Python */
     bool exit_ends; /* an exit of its code ends the interpreter, not only the cell. Of Node.js and
                        bash */
 };
@@ -229,6 +238,9 @@ void head_ack(struct head *head);
 /* The line that the cell waits for, without its newline; NULL: there will be none. False if it
  * does not wait. */
 bool head_input(struct head *head, const char *text, size_t len);
+/* What came of the operation that the cell's code has called: its answer, which is JSON, or, if
+ * that is NULL, why it failed. False if the cell does not wait for it. */
+bool head_result(struct head *head, const char *json, size_t len, const struct err *e);
 /* Of an idle one; at most `max` names. */
 int head_ask_names(struct head *head, unsigned max, struct err *e);
 /* Of an idle one: declarations.h. */

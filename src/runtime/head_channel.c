@@ -132,26 +132,6 @@ static void parsed(uv_work_t *uv, int status)
     free(work);
 }
 
-static void parse_later(struct head *head, const char *payload, size_t len)
-{
-    struct head_work *work = mem_alloc(sizeof(*work));
-    work->head = head;
-    work->payload = frame_take(&head->in, payload, len, &work->bytes);
-    work->len = len;
-    head->work = work;
-    uv_queue_work(head->loop, &work->uv, parse_in_worker, parsed);
-}
-
-static void parse_now(struct head *head, const char *payload, size_t len)
-{
-    struct err e;
-    _json_ json_t *frame = NULL;
-    if (json_read_object(payload, len, &frame, &e) < 0)
-        head_break(head, e.message);
-    else
-        head_on_frame(head, frame);
-}
-
 /* All that have arrived, up to one that a worker has to read first. */
 static void take_frames(struct head *head)
 {
@@ -164,10 +144,20 @@ static void take_frames(struct head *head)
             head_break(head, e.message);
         if (rc <= 0)
             return;
-        if (len > LONG_FRAME)
-            parse_later(head, payload, len);
+        if (len > LONG_FRAME) {
+            struct head_work *work = mem_alloc(sizeof(*work));
+            work->head = head;
+            work->payload = frame_take(&head->in, payload, len, &work->bytes);
+            work->len = len;
+            head->work = work;
+            uv_queue_work(head->loop, &work->uv, parse_in_worker, parsed);
+            continue;
+        }
+        _json_ json_t *frame = NULL;
+        if (json_read_object(payload, len, &frame, &e) < 0)
+            head_break(head, e.message);
         else
-            parse_now(head, payload, len);
+            head_on_frame(head, frame);
     }
 }
 
@@ -211,17 +201,6 @@ static void head_channel_on_again(void *context)
     head_let_go(head);
 }
 
-/* More descriptors are under way in sockets of this user than the kernel allows. That passes. */
-static void try_again(struct head *head)
-{
-    if (head->refused_ms == 0)
-        head->refused_ms = clock_mono_ms();
-    if (head->again == NULL)
-        head->again = loop_timer_new(head->loop, head_channel_on_again, head);
-    if (head->dropped_fork == 0)
-        loop_timer_set(head->again, HEAD_CHANNEL_AGAIN_MS);
-}
-
 /* Sends what it can now; the rest goes when the socket has room, or the kernel takes descriptors
  * again. False if the channel is gone. */
 bool head_flush(struct head *head)
@@ -230,8 +209,16 @@ bool head_flush(struct head *head)
         size_t n_fds = (size_t)(head->out_fds[0] >= 0) + (head->out_fds[1] >= 0);
         ssize_t n = fd_send(head->sock, head->out.data + head->out_sent,
                             head->out.len - head->out_sent, head->out_fds, n_fds);
-        if (n == -ETOOMANYREFS)
-            try_again(head);
+        if (n == -ETOOMANYREFS) {
+            /* More descriptors are under way in sockets of this user than the kernel allows. That
+             * passes. */
+            if (head->refused_ms == 0)
+                head->refused_ms = clock_mono_ms();
+            if (head->again == NULL)
+                head->again = loop_timer_new(head->loop, head_channel_on_again, head);
+            if (head->dropped_fork == 0)
+                loop_timer_set(head->again, HEAD_CHANNEL_AGAIN_MS);
+        }
         if (n == -EAGAIN || n == -ETOOMANYREFS)
             return true;
         if (n < 0)
@@ -246,24 +233,6 @@ bool head_flush(struct head *head)
     else
         buf_clear(&head->out);
     return true;
-}
-
-/* What arrives while no cell runs would be kept without a limit of time. */
-static void refuse_idle_talk(struct head *head)
-{
-    bool is_silent = head->state == HEAD_IDLE && !head->is_asked && !head->is_asked_declared &&
-                     head->judging == HEAD_ASKED_NOTHING && head->n_forks == 0;
-    if (is_silent && head->work == NULL && frame_is_partial(&head->in))
-        head_break(head, "it spoke while no cell ran");
-}
-
-/* Only what walks in has a descriptor to give, and only before it says anything else. */
-static ssize_t fill(struct head *head)
-{
-    bool may_give =
-        head->state == HEAD_ENTERING && !head->is_copy && head->denied == NULL && head->given < 0;
-    return may_give ? frame_fill_with(&head->in, head->sock, &head->given)
-                    : frame_fill(&head->in, head->sock);
 }
 
 /* The copy's first byte is for the warden, who learns from it who the copy is. */
@@ -293,10 +262,19 @@ static void on_socket(void *context, int events)
     if ((events & LOOP_WRITE) && !head_flush(head))
         head_lose(head);
     if ((events & LOOP_READ) && head->poll != NULL && head->work == NULL) {
-        ssize_t n = fill(head);
+        /* Only what walks in has a descriptor to give, and only before it says anything else. */
+        bool may_give = head->state == HEAD_ENTERING && !head->is_copy && head->denied == NULL &&
+                        head->given < 0;
+        ssize_t n = may_give ? frame_fill_with(&head->in, head->sock, &head->given)
+                             : frame_fill(&head->in, head->sock);
         if (n > 0) {
             take_frames(head);
-            refuse_idle_talk(head);
+            /* What arrives while no cell runs would be kept without a limit of time. */
+            bool is_silent = head->state == HEAD_IDLE && !head->is_asked &&
+                             !head->is_asked_declared && head->judging == HEAD_ASKED_NOTHING &&
+                             head->n_forks == 0;
+            if (is_silent && head->work == NULL && frame_is_partial(&head->in))
+                head_break(head, "it spoke while no cell ran");
             frame_compact(&head->in);
             keep_budget(head);
         } else if (n == -EBADMSG) {
@@ -311,10 +289,9 @@ static void on_socket(void *context, int events)
 
 int head_open_channel(struct head *head, struct err *e)
 {
-    head->poll = loop_poll_new(head->loop, head->sock, on_socket, head);
+    head->poll = loop_poll_read(head->loop, head->sock, on_socket, head);
     if (head->poll == NULL)
         return err_set(e, ERR_UNAVAILABLE, "the control socket cannot be watched");
-    loop_poll_want(head->poll, LOOP_READ);
     return 0;
 }
 

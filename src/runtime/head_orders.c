@@ -55,9 +55,13 @@ static void write_cell(struct buf *out, const struct head_cell *cell)
         json_put_member_str(&json, "names", names[cell->names]);
     if (cell->is_script)
         json_put_member_bool(&json, "script", true);
+    if (cell->explores)
+        json_put_member_bool(&json, "explore", true);
     if (cell->exit_ends)
         json_put_member_bool(&json, "exit_ends", true);
     json_put_member_text(&json, "code", cell->code, cell->len);
+    if (cell->plain != NULL)
+        json_put_member_text(&json, "plain", cell->plain, cell->plain_len);
     json_put_object_end(&json);
 }
 
@@ -185,6 +189,33 @@ bool head_input(struct head *head, const char *text, size_t len)
     else
         json_put_member_bool(&json, "eof", true);
     json_put_object_end(&json);
+    if (!frame_end(&head->out, mark) || !head_flush(head))
+        head_lose(head);
+    else
+        head_want_events(head);
+    return true;
+}
+
+bool head_result(struct head *head, const char *json, size_t len, const struct err *e)
+{
+    if (!head->awaits_result)
+        return false;
+    head->awaits_result = false;
+    size_t mark = frame_begin(&head->out);
+    buf_printf(&head->out, "{\"op\":\"result\",\"id\":%llu,", (unsigned long long)head->running_id);
+    if (json != NULL) {
+        buf_append_str(&head->out, "\"result\":");
+        buf_append(&head->out, json, len);
+    } else {
+        struct json_out out = JSON_OUT(&head->out);
+        buf_append_str(&head->out, "\"error\":");
+        json_put_object(&out);
+        json_put_member_str(&out, "code", err_code_name(e->code));
+        json_put_member_str(&out, "message", e->message);
+        json_put_member_str(&out, "advice", e->advice);
+        json_put_object_end(&out);
+    }
+    buf_append_str(&head->out, "}");
     if (!frame_end(&head->out, mark) || !head_flush(head))
         head_lose(head);
     else

@@ -16,6 +16,7 @@ enum {
     MODULES_MAX = 256, /* of a profile */
     ERROR_NAME_MAX = 256,
     INDENT_MAX = 1000, /* columns */
+    OP_NAME_MAX = 64,
 };
 
 static bool is_running(const struct head *head, const json_t *frame)
@@ -211,6 +212,21 @@ static void on_input(struct head *head, json_t *frame)
     }
 }
 
+static void on_call(struct head *head, json_t *frame)
+{
+    const json_t *op = json_object_get(frame, "op");
+    json_t *args = json_object_get(frame, "args");
+    if (!is_running(head, frame)) {
+        head_break(head, "a call of a cell that does not run");
+    } else if (!json_is_string(op) || json_string_length(op) > OP_NAME_MAX ||
+               !json_is_object(args)) {
+        head_break(head, "a call without the name of an operation, or without arguments");
+    } else {
+        head->awaits_result = true;
+        head->listener->on_call(head, json_string_value(op), args);
+    }
+}
+
 static void on_names(struct head *head, json_t *frame)
 {
     struct err e;
@@ -284,17 +300,6 @@ static void on_hints(struct head *head, json_t *frame)
     }
 }
 
-/* A name is shown as it is, whatever the answer's budget. */
-static void cut_name(json_t *error)
-{
-    const json_t *name = json_object_get(error, "name");
-    if (json_string_length(name) <= ERROR_NAME_MAX)
-        return;
-    const char *text = json_string_value(name);
-    size_t len = utf8_valid_prefix(text, ERROR_NAME_MAX);
-    json_object_set_new(error, "name", json_stringn_nocheck(text, len));
-}
-
 static bool is_error(const json_t *error)
 {
     const json_t *traceback = json_object_get(error, "traceback");
@@ -340,10 +345,17 @@ static int read_verdict(json_t *frame, struct head_verdict *verdict, struct err 
         verdict->error = NULL;
     if (verdict->error != NULL && !is_error(verdict->error))
         return err_set(e, ERR_INVALID, "an error whose members have the wrong types");
-    cut_name(verdict->error);
+    /* A name is shown as it is, whatever the answer's budget. */
+    const json_t *name = json_object_get(verdict->error, "name");
+    if (json_string_length(name) > ERROR_NAME_MAX) {
+        const char *text = json_string_value(name);
+        size_t len = utf8_valid_prefix(text, ERROR_NAME_MAX);
+        json_object_set_new(verdict->error, "name", json_stringn_nocheck(text, len));
+    }
     verdict->names = json_object_get(frame, "names");
     if (verdict->names != NULL && names_check(verdict->names, e) < 0)
         return -1;
+    verdict->ran_plain = json_is_true(json_object_get(frame, "plain"));
     bool has_failed = false;
     if (read_status(frame, "exit_code", &verdict->has_exit_code, &verdict->exit_code, e) < 0 ||
         read_status(frame, "command_status", &has_failed, &verdict->command_status, e) < 0)
@@ -362,7 +374,7 @@ static void on_done(struct head *head, json_t *frame)
     } else {
         head_move(head, HEAD_IDLE);
         head->running_id = 0;
-        head->awaits_input = false;
+        head->awaits_input = head->awaits_result = false;
         head->listener->on_done(head, &verdict);
     }
 }
@@ -397,6 +409,7 @@ void head_on_frame(struct head *head, json_t *frame)
         {"checkpoint", on_forked},
         {"display", on_display},
         {"input", on_input},
+        {"call", on_call},
         {"names", on_names},
         {"ready", on_ready},
         {"set", on_set},

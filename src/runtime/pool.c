@@ -219,15 +219,6 @@ static int no_such_profile(const struct pool *pool, const char *profile, struct 
     return err_advise(e, "Use one of: %s; or add it to the configuration.", buf_str(&names));
 }
 
-static int wrong_profile(const struct pool *pool, const struct pool_request *request, struct err *e)
-{
-    _buf_ struct buf names = BUF_INIT(KIB);
-    list_profiles(pool, request->runtime, &names);
-    err_set(e, ERR_INVALID, "the profile \"%.64s\" is not one of %s", request->profile,
-            request->runtime->name);
-    return err_advise(e, "Leave it out, or use one of: %s.", buf_str(&names));
-}
-
 int pool_warm(struct pool *pool, const char *profile, struct err *e)
 {
     struct shelf *shelf = find_shelf(pool, profile);
@@ -235,24 +226,25 @@ int pool_warm(struct pool *pool, const char *profile, struct err *e)
                          : runtime_zygote_want(&shelf->zygote, e);
 }
 
-static const char *usual_profile(const struct pool *pool, const struct runtime *runtime)
-{
-    return runtime == &runtime_python ? pool->config.default_profile : runtime->name;
-}
-
 /* NULL if there is no such shelf. */
 static struct shelf *choose_shelf(struct pool *pool, const struct pool_request *request,
                                   struct err *e)
 {
-    const char *profile =
-        request->profile != NULL ? request->profile : usual_profile(pool, request->runtime);
+    const struct runtime *runtime = request->runtime;
+    const char *usual = runtime == &runtime_python ? pool->config.default_profile : runtime->name;
+    const char *profile = request->profile != NULL ? request->profile : usual;
     struct shelf *shelf = find_shelf(pool, profile);
-    if (shelf == NULL)
+    if (shelf == NULL) {
         no_such_profile(pool, profile, e);
-    else if (shelf->zygote.profile->runtime != request->runtime)
-        wrong_profile(pool, request, e);
-    else
+        return NULL;
+    }
+    if (shelf->zygote.profile->runtime == runtime)
         return shelf;
+    _buf_ struct buf names = BUF_INIT(KIB);
+    list_profiles(pool, runtime, &names);
+    err_set(e, ERR_INVALID, "the profile \"%.64s\" is not one of %s", request->profile,
+            runtime->name);
+    err_advise(e, "Leave it out, or use one of: %s.", buf_str(&names));
     return NULL;
 }
 

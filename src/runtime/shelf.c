@@ -131,6 +131,13 @@ static void unexpected_input(struct head *head, const struct head_prompt *prompt
     (void)prompt;
 }
 
+static void unexpected_call(struct head *head, const char *op, json_t *args)
+{
+    (void)head;
+    (void)op;
+    (void)args;
+}
+
 static void unexpected_names(struct head *head, json_t *names)
 {
     (void)head;
@@ -159,6 +166,7 @@ static const struct head_listener shelf_listener = {
     .on_ready = on_filled,
     .on_set = unexpected_set,
     .on_input = unexpected_input,
+    .on_call = unexpected_call,
     .on_names = unexpected_names,
     .on_denied = ignore_denied,
     .on_display = unexpected_display,

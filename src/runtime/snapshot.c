@@ -107,11 +107,9 @@ struct snapshot *snapshot_take(struct head *head, uint64_t number, uint64_t id,
                                   .loop = head->loop};
     list_init(&snapshot->orders);
     list_append(&head->room->snapshots, &snapshot->room_node);
-    snapshot->poll = loop_poll_new(head->loop, snapshot->sock, snapshot_on_first_byte, snapshot);
-    if (snapshot->poll != NULL) {
-        loop_poll_want(snapshot->poll, LOOP_READ);
+    snapshot->poll = loop_poll_read(head->loop, snapshot->sock, snapshot_on_first_byte, snapshot);
+    if (snapshot->poll != NULL)
         return snapshot;
-    }
     snapshot_free(snapshot);
     err_set(e, ERR_UNAVAILABLE, "the socket of a checkpoint cannot be watched");
     return NULL;

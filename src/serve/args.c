@@ -48,18 +48,6 @@ static json_t *typed_value(const struct op_param *param, const char *text)
     return json_string(text);
 }
 
-/* All segments from this one on, as they were before they were cut. */
-static void add_tail(const char *name, const struct target *target, size_t from, json_t *args)
-{
-    _buf_ struct buf tail = BUF_INIT(HTTP1_TARGET_MAX);
-    for (size_t i = from; i < target->n_segments; i++) {
-        if (i > from)
-            buf_append_char(&tail, '/');
-        buf_append_str(&tail, target->segments[i]);
-    }
-    json_object_set_new(args, name, json_string(buf_str(&tail)));
-}
-
 static void add_path(const struct route *route, const struct target *target, json_t *args)
 {
     bool has_tail = route->op->flags & OP_HAS_TAIL;
@@ -67,11 +55,19 @@ static void add_path(const struct route *route, const struct target *target, jso
         if (!route->segments[i].is_param)
             continue;
         const char *name = route->segments[i].text;
-        if (has_tail && i == route->n_segments - 1)
-            add_tail(name, target, i, args);
-        else
+        if (!has_tail || i < route->n_segments - 1) {
             json_object_set_new(args, name,
                                 typed_value(args_find_param(route->op, name), target->segments[i]));
+            continue;
+        }
+        /* All segments from this one on, as they were before they were cut. */
+        _buf_ struct buf tail = BUF_INIT(HTTP1_TARGET_MAX);
+        for (size_t k = i; k < target->n_segments; k++) {
+            if (k > i)
+                buf_append_char(&tail, '/');
+            buf_append_str(&tail, target->segments[k]);
+        }
+        json_object_set_new(args, name, json_string(buf_str(&tail)));
     }
 }
 

@@ -89,16 +89,11 @@ static bool attach_on_text(struct attach *a)
     return true;
 }
 
-static void attach_pong(struct attach *a)
-{
-    _buf_ struct buf frame = BUF_INIT(KIB);
-    websocket_put(&frame, WEBSOCKET_PONG, buf_str(&a->reader.control), a->reader.control.len);
-    attach_write(a, &frame);
-}
-
 /* One message. False if the connection has ended with it. */
 static bool attach_on_message(struct attach *a, enum websocket_event event)
 {
+    const struct buf *control = &a->reader.control;
+    _buf_ struct buf pong = BUF_INIT(KIB);
     switch (event) {
     case WEBSOCKET_IS_BINARY:
         terminal_type(a->terminal, buf_str(&a->reader.message), a->reader.message.len);
@@ -110,8 +105,10 @@ static bool attach_on_message(struct attach *a, enum websocket_event event)
                      "text messages are {\"type\": \"resize\", \"rows\": 24, \"cols\": 80}");
         return false;
     case WEBSOCKET_IS_PING:
-        if (loop_stream_queued(a->conn->stream) < ATTACH_QUEUE_MAX)
-            attach_pong(a);
+        if (loop_stream_queued(a->conn->stream) < ATTACH_QUEUE_MAX) {
+            websocket_put(&pong, WEBSOCKET_PONG, buf_str(control), control->len);
+            attach_write(a, &pong);
+        }
         break;
     case WEBSOCKET_IS_CLOSE:
         attach_close(a, WEBSOCKET_NORMAL, "");

@@ -158,26 +158,21 @@ static void want_input(struct conn *c)
     }
 }
 
-/* The client will send no more: what has begun cannot be completed. */
-static void settle_ended(struct conn *c)
-{
-    if (http1_is_untouched(&c->http)) {
-        conn_close(c);
-        return;
-    }
-    struct err e;
-    err_set(&e, ERR_INVALID, "the connection was ended in the middle of a request");
-    err_advise(&e,
-               "Send as many bytes as Content-Length says, or end the chunks with an empty one.");
-    conn_turn_away(c, &e);
-}
-
 void conn_settle(struct conn *c)
 {
     if (c->state == CONN_CLOSED)
         return;
+    if (c->state == CONN_READING && c->has_ended && http1_is_untouched(&c->http)) {
+        conn_close(c);
+        return;
+    }
     if (c->state == CONN_READING && c->has_ended) {
-        settle_ended(c);
+        /* The client will send no more: what has begun cannot be completed. */
+        struct err e;
+        err_set(&e, ERR_INVALID, "the connection was ended in the middle of a request");
+        err_advise(&e, "Send as many bytes as Content-Length says, or end the chunks with an empty "
+                       "one.");
+        conn_turn_away(c, &e);
         return;
     }
     enum conn_wait wait = conn_wait_of(c);
@@ -203,12 +198,6 @@ void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts)
         conn_await(c, WAIT_WRITE);
 }
 
-/* What a client needs that is asked for a key or a token, or for another one. */
-static const char *conn_challenge(const struct conn *c, int status)
-{
-    return c->caller.challenge != NULL ? c->caller.challenge : status == 401 ? "Bearer" : NULL;
-}
-
 void conn_send_as(struct conn *c, int status, const char *type, const struct buf *body,
                   const char *allow)
 {
@@ -216,11 +205,14 @@ void conn_send_as(struct conn *c, int status, const char *type, const struct buf
     buf_clear(head);
     if (c->http.state != HTTP1_COMPLETE)
         c->is_keep_alive = false; /* answered before all of the body came */
+    /* What a client needs that is asked for a key or a token, or for another one. */
+    const char *usual = status == 401 ? "Bearer" : NULL;
+    const char *challenge = c->caller.challenge != NULL ? c->caller.challenge : usual;
     http1_write_head(head, &(struct http1_response){.status = status,
                                                     .content_type = type,
                                                     .content_length = (int64_t)body->len,
                                                     .is_keep_alive = c->is_keep_alive,
-                                                    .challenge = conn_challenge(c, status),
+                                                    .challenge = challenge,
                                                     .allow = allow,
                                                     .total = c->call.range_total});
     struct iovec parts[] = {
@@ -260,8 +252,20 @@ static void linger(struct conn *c)
     loop_stream_shutdown(c->stream);
 }
 
-static void next_request(struct conn *c)
+void conn_advance(struct conn *c)
 {
+    if (c->state != CONN_FLUSHING)
+        return;
+    if (c->is_broken) {
+        conn_close(c);
+        return;
+    }
+    if (loop_stream_queued(c->stream) > 0)
+        return;
+    if (!c->is_keep_alive || c->server->is_stopping) {
+        linger(c);
+        return;
+    }
     http1_next(&c->http);
     conn_move(c, CONN_READING);
     c->wait = WAIT_NOTHING; /* the next request has deadlines of its own */
@@ -270,20 +274,6 @@ static void next_request(struct conn *c)
     c->endpoint = NULL;
     c->is_head_only = false;
     c->has_stream_head = false;
-}
-
-void conn_advance(struct conn *c)
-{
-    if (c->state != CONN_FLUSHING)
-        return;
-    if (c->is_broken)
-        conn_close(c);
-    else if (loop_stream_queued(c->stream) > 0)
-        return;
-    else if (c->is_keep_alive && !c->server->is_stopping)
-        next_request(c);
-    else
-        linger(c);
 }
 
 static void proceed(struct conn *c)
@@ -319,36 +309,27 @@ void conn_answered(struct conn *c)
 
 /* ---- what the loop tells --------------------------------------------------------------------- */
 
-static void refuse_slow(struct conn *c)
-{
-    struct err e;
-    err_set(&e, ERR_TIMEOUT, "the request was not complete in time");
-    err_advise(&e, "Send it in one piece and again.");
-    conn_abandon(c);
-    conn_turn_away(c, &e);
-}
-
-/* A client that does not read would never see an orderly end either: what the kernel still holds
- * for it is thrown away. */
-static void reset(struct conn *c)
-{
-    struct linger at_once = {.l_onoff = 1};
-    setsockopt(loop_stream_fd(c->stream), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    conn_close(c);
-}
-
 static void deadline_passed(struct conn *c)
 {
+    struct err e;
+    struct linger at_once = {.l_onoff = 1};
     switch (c->wait) {
     case WAIT_HEAD:
     case WAIT_BODY:
-        refuse_slow(c);
+        err_set(&e, ERR_TIMEOUT, "the request was not complete in time");
+        err_advise(&e, "Send it in one piece and again.");
+        conn_abandon(c);
+        conn_turn_away(c, &e);
         break;
     case WAIT_WRITE:
-        if (bytes_taken(c) > c->taken_at_deadline)
+        if (bytes_taken(c) > c->taken_at_deadline) {
             conn_await(c, WAIT_WRITE);
-        else
-            reset(c);
+            break;
+        }
+        /* A client that does not read would never see an orderly end either: what the kernel still
+         * holds for it is thrown away. */
+        setsockopt(loop_stream_fd(c->stream), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+        conn_close(c);
         break;
     case WAIT_REQUEST:
     case WAIT_LINGER:

@@ -207,40 +207,30 @@ static void built(uv_work_t *uv, int status)
     free(work);
 }
 
-static void run_later(struct conn *c)
-{
-    struct conn_work *work = mem_alloc(sizeof(*work));
-    work->conn = c;
-    conn_move(c, CONN_CALLING);
-    c->has_call = true;
-    c->call = (struct call){.arena = c->call.arena};
-    uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
-}
-
-/* The endpoint answers whatever is wrong with the body: it knows how its clients want to be told.
- */
-static void conn_request_hand_over(struct conn *c)
-{
-    c->is_keep_alive =
-        c->http.is_keep_alive && !c->server->is_stopping && c->http.state == HTTP1_COMPLETE;
-    conn_move(c, CONN_CALLING);
-    c->has_call = true;
-    c->call = (struct call){.arena = c->call.arena};
-    c->endpoint->take(c);
-}
-
 static void conn_request_run(struct conn *c)
 {
     struct err e;
     json_t *args;
     if (c->endpoint != NULL) {
-        conn_request_hand_over(c);
+        /* The endpoint answers whatever is wrong with the body: it knows how its clients want to be
+         * told. */
+        c->is_keep_alive =
+            c->http.is_keep_alive && !c->server->is_stopping && c->http.state == HTTP1_COMPLETE;
+        conn_move(c, CONN_CALLING);
+        c->has_call = true;
+        c->call = (struct call){.arena = c->call.arena};
+        c->endpoint->take(c);
         return;
     }
     bool is_bytes = c->route->op->flags & OP_TAKES_BYTES;
-    if (c->http.body.len > LONG_BODY && !is_bytes)
-        run_later(c);
-    else if (args_build(c->route, &c->target, &c->http.body, &args, &e) < 0)
+    if (c->http.body.len > LONG_BODY && !is_bytes) {
+        struct conn_work *work = mem_alloc(sizeof(*work));
+        work->conn = c;
+        conn_move(c, CONN_CALLING);
+        c->has_call = true;
+        c->call = (struct call){.arena = c->call.arena};
+        uv_queue_work(c->server->config.loop, &work->uv, build_in_worker, built);
+    } else if (args_build(c->route, &c->target, &c->http.body, &args, &e) < 0)
         conn_refuse(c, err_http_status(e.code), &e, NULL, false);
     else
         conn_request_call(c, args);

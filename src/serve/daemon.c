@@ -9,6 +9,7 @@
 #include "loop/loop.h"
 #include "mcp/mcp.h"
 #include "notebook/documents.h"
+#include "ops/code_call.h"
 #include "policy/config.h"
 #include "policy/keys.h"
 #include "policy/policy.h"
@@ -60,6 +61,7 @@ struct daemon {
     struct documents *documents;
     struct server *server;
     struct image_boxes *boxes;
+    struct code_surface code; /* for what cells call */
     struct mcp *mcp;
     uv_signal_t signals[3];
     struct loop_timer *giving_up; /* NULL unless the default profile cannot be loaded */
@@ -166,13 +168,6 @@ static void on_lost(void *context, const char *text)
     stop(d);
 }
 
-static bool daemon_is_wanted(const struct daemon *d, const char *workspace)
-{
-    struct err unknown;
-    const struct session *session = session_find(d->engine, workspace, &unknown);
-    return session != NULL && session->state != SESSION_DEAD;
-}
-
 /* What sessions of an earlier daemon, or of an earlier warden, left, unless they can be brought
  * back. Workspaces are named by ids; others are the folders of users (notebook/mirror_files.h). */
 static void remove_leftovers(const struct daemon *d)
@@ -181,11 +176,13 @@ static void remove_leftovers(const struct daemon *d)
     int fd = openat(d->data.fd, "workspaces", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (ids_is_uuid(entry->d_name, strlen(entry->d_name)) &&
-            !daemon_is_wanted(d, entry->d_name) &&
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const struct session *session = session_find(d->engine, entry->d_name, &e);
+        bool is_wanted = session != NULL && session->state != SESSION_DEAD;
+        if (ids_is_uuid(entry->d_name, strlen(entry->d_name)) && !is_wanted &&
             warden_remove_workspace(d->warden, entry->d_name, &e) < 0)
             log_error("leftover", LOG_TEXT("text", e.message));
+    }
     if (dir != NULL)
         closedir(dir);
     else
@@ -221,8 +218,12 @@ static void on_unstartable(void *context, const char *text)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-static void add_shown_dirs(struct daemon *d, const struct interpreter_dirs *dirs)
+static int add_profile(struct daemon *d, const struct runtime_profile *profile, struct err *e)
 {
+    struct interpreter_dirs *dirs = &d->interpreters[d->n_profiles];
+    d->profiles[d->n_profiles++] = *profile;
+    if (interpreter_find_dirs(profile->program, dirs, e) < 0)
+        return -1;
     for (size_t i = 0; i < dirs->count; i++) {
         bool is_known = false;
         for (size_t j = 0; j < d->n_shown_dirs; j++)
@@ -230,15 +231,6 @@ static void add_shown_dirs(struct daemon *d, const struct interpreter_dirs *dirs
         if (!is_known && d->n_shown_dirs < SHOWN_DIRS_MAX)
             d->shown_dirs[d->n_shown_dirs++] = dirs->paths[i];
     }
-}
-
-static int add_profile(struct daemon *d, const struct runtime_profile *profile, struct err *e)
-{
-    struct interpreter_dirs *dirs = &d->interpreters[d->n_profiles];
-    d->profiles[d->n_profiles++] = *profile;
-    if (interpreter_find_dirs(profile->program, dirs, e) < 0)
-        return -1;
-    add_shown_dirs(d, dirs);
     return 0;
 }
 
@@ -281,32 +273,19 @@ static int load_config(struct daemon *d, struct err *e)
     return 0;
 }
 
-static int open_sockets(struct daemon *d, struct err *e)
-{
-    const char *address = d->options->listen != NULL ? d->options->listen : SERVE_LISTEN;
-    if (listen_tcp(address, d->options->no_auth, &d->tcp_fd, d->url, e) < 0)
-        return -1;
-    d->is_everywhere = listen_is_everywhere(d->tcp_fd);
-    d->has_socket_file = listen_unix(d->data.fd, &d->unix_fd, e) == 0;
-    return d->has_socket_file ? 0 : -1;
-}
-
-/* Each session and each client takes descriptors. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 /* Everything that may need root, and everything that must come before the loop exists. */
 static int prepare(struct daemon *d, struct err *e)
 {
     d->owner = getuid();
     if (data_open(d->options->data_dir, &d->data, e) < 0 || load_config(d, e) < 0 ||
-        keys_ensure(d->data.fd, d->key, e) < 0 || open_sockets(d, e) < 0)
+        keys_ensure(d->data.fd, d->key, e) < 0)
+        return -1;
+    const char *address = d->options->listen != NULL ? d->options->listen : SERVE_LISTEN;
+    if (listen_tcp(address, d->options->no_auth, &d->tcp_fd, d->url, e) < 0)
+        return -1;
+    d->is_everywhere = listen_is_everywhere(d->tcp_fd);
+    d->has_socket_file = listen_unix(d->data.fd, &d->unix_fd, e) == 0;
+    if (!d->has_socket_file)
         return -1;
     struct warden_config config = {.data_dir = d->data.path, .read_only_dirs = d->shown_dirs};
     if (warden_start(&config, &d->warden, e) < 0)
@@ -316,8 +295,13 @@ static int prepare(struct daemon *d, struct err *e)
     /* Without this the library raises it with every large frame or answer, and keeps their memory
      * for ever. */
     mallopt(M_MMAP_THRESHOLD, 256 * KIB);
-    /* After the warden: what it starts must not inherit these. */
-    raise_file_limit();
+    /* After the warden: what it starts must not inherit these. Each session and each client takes
+     * descriptors. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writing, not our end */
     signal(SIGHUP, SIG_IGN);  /* until the loop takes it */
@@ -355,6 +339,9 @@ static int start_server(struct daemon *d, struct err *e)
     config.policy = &d->policy;
     d->boxes = image_boxes_new(&d->loop);
     config.boxes = d->boxes;
+    d->code = (struct code_surface){
+        .engine = d->engine, .policy = &d->policy, .documents = d->documents, .boxes = d->boxes};
+    engine_set_caller(d->engine, code_call_run, &d->code);
     config.tunnel = tunnel_start;
     config.terminal = attach_start;
     config.key = d->options->no_auth ? NULL : d->key;

@@ -15,19 +15,14 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-static const char *home_dir(void)
-{
-    const char *home = getenv("HOME");
-    if (home != NULL && home[0] == '/')
-        return home;
-    const struct passwd *user = getpwuid(getuid());
-    return user != NULL ? user->pw_dir : NULL;
-}
-
 int serve_data_dir(const char *asked, char **ret_path, struct err *e)
 {
     char path[PATH_MAX];
-    const char *state = getenv("XDG_STATE_HOME"), *home = home_dir();
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    if (home == NULL || home[0] != '/') {
+        const struct passwd *user = getpwuid(getuid());
+        home = user != NULL ? user->pw_dir : NULL;
+    }
     if (asked != NULL && asked[0] != '\0') {
         char cwd[PATH_MAX];
         if (asked[0] == '/') {

@@ -9,19 +9,15 @@
 #include <arpa/inet.h>
 #include <strings.h>
 
-static bool is_port_or_nothing(const char *s)
-{
-    if (*s == '\0')
-        return true;
-    size_t digits = strspn(s + 1, "0123456789");
-    return *s == ':' && digits >= 1 && digits <= 5 && s[1 + digits] == '\0';
-}
-
 bool guard_is_loopback_host(const char *host)
 {
     char name[64];
     size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-    if (len >= sizeof(name) || len > strlen(host) || !is_port_or_nothing(host + len))
+    if (len >= sizeof(name) || len > strlen(host))
+        return false;
+    const char *port = host + len;
+    size_t digits = *port == ':' ? strspn(port + 1, "0123456789") : 0;
+    if (*port != '\0' && (digits < 1 || digits > 5 || port[1 + digits] != '\0'))
         return false;
     memcpy(name, host, len);
     name[len] = '\0';
@@ -89,17 +85,6 @@ static int guard_refuse_key(const char *given, bool takes_tokens, struct err *e)
                       KEYS_FILE);
 }
 
-/* What follows "Bearer "; NULL: it is another scheme. */
-static const char *guard_token(const char *given, size_t *len)
-{
-    static const char scheme[] = "bearer ";
-    const size_t scheme_len = sizeof(scheme) - 1;
-    if (given == NULL || *len <= scheme_len || strncasecmp(given, scheme, scheme_len) != 0)
-        return NULL;
-    *len -= scheme_len;
-    return given + scheme_len;
-}
-
 /* RFC 6750, section 3, and RFC 9728, section 5.1. The metadata's own path has the resource's at its
  * end. */
 static const char *guard_challenge(const struct http1_parser *request, const struct policy *policy,
@@ -147,12 +132,14 @@ int guard_check_caller(const struct http1_parser *request, const char *key,
     if (oauth == NULL)
         return guard_refuse_key(given, false, e);
     const char *const *scopes = oauth_usual_scopes(oauth);
-    const char *token = guard_token(given, &len), *error = NULL;
+    static const char scheme[] = "bearer ";
+    const size_t scheme_len = sizeof(scheme) - 1;
+    const char *error = NULL;
     struct oauth_caller by_token;
-    if (token == NULL) {
+    if (given == NULL || len <= scheme_len || strncasecmp(given, scheme, scheme_len) != 0) {
         guard_refuse_key(given, true, e);
-    } else if (oauth_check(oauth, token, len, clock_wall_ms() / 1000, arena, &by_token, &scopes,
-                           e) == 0) {
+    } else if (oauth_check(oauth, given + scheme_len, len - scheme_len, clock_wall_ms() / 1000,
+                           arena, &by_token, &scopes, e) == 0) {
         return guard_settle_agent(ret_caller, &by_token, arena, e);
     } else {
         error = e->code == ERR_FORBIDDEN ? "insufficient_scope" : "invalid_token";

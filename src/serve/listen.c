@@ -58,14 +58,6 @@ static int listen_resolve(const char *address, struct addrinfo **ret, struct err
     return err_advise(e, "Name an address of this machine, for example 127.0.0.1:7300.");
 }
 
-static bool listen_is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 ==
-               127;
-    return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
 union bound {
     struct sockaddr any;
     struct sockaddr_in v4;
@@ -123,7 +115,12 @@ int listen_tcp(const char *address, bool only_loopback, int *ret_fd, char ret_ur
     struct addrinfo *found = NULL;
     if (listen_resolve(address, &found, e) < 0)
         return -1;
-    bool is_allowed = !only_loopback || listen_is_loopback(found->ai_addr);
+    const struct sockaddr_in *v4 = (const void *)found->ai_addr;
+    const struct sockaddr_in6 *v6 = (const void *)found->ai_addr;
+    bool is_loopback = found->ai_addr->sa_family == AF_INET
+                           ? ntohl(v4->sin_addr.s_addr) >> 24 == 127
+                           : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    bool is_allowed = !only_loopback || is_loopback;
     int rc = is_allowed ? bind_to(found, ret_fd) : 0;
     freeaddrinfo(found);
     if (!is_allowed) {

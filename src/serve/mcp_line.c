@@ -41,14 +41,6 @@ static void line_on_gone(struct call *call)
     line_free(call->op_state);
 }
 
-static void line_finish(struct mcp_line *l)
-{
-    struct conn *c = l->conn;
-    c->is_keep_alive = false;
-    line_free(l);
-    conn_answered(c);
-}
-
 /* ---- to the client ----------------------------------------------------------------------------
  */
 
@@ -74,8 +66,12 @@ static void line_answer(struct mcp_link *link, int status, const char *json, siz
     (void)status;
     if (len > 0)
         line_write(l, json, len);
-    if (l->has_ended && !l->is_taking && !mcp_is_busy(l->peer))
-        line_finish(l);
+    if (!l->has_ended || l->is_taking || mcp_is_busy(l->peer))
+        return;
+    struct conn *c = l->conn;
+    c->is_keep_alive = false;
+    line_free(l);
+    conn_answered(c);
 }
 
 static void line_end(struct mcp_link *link)

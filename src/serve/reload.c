@@ -17,6 +17,7 @@ struct engine_config reload_engine_config(const struct config *config)
         .kill_grace_ms = config->kill_grace_ms,
         .state_mb = config->session_state_mb,
         .suspended_ttl_secs = config->suspended_ttl_secs,
+        .redacts_credentials = config->explore.redacts_credentials,
         .notebooks = {.max_cells = config->notebook.max_cells,
                       .max_output_kb = config->notebook.max_output_kb,
                       .max_pictures_mb = config->notebook.max_pictures_mb,
@@ -68,15 +69,6 @@ static void find_frozen(const struct config *started, const struct config *next,
             reload_add_name(names, "profiles.", started->profiles[i].name);
 }
 
-static void report_frozen(const struct config *started, const struct config *next)
-{
-    _buf_ struct buf names = BUF_INIT(16 * KIB);
-    find_frozen(started, next, &names);
-    if (names.len > 0)
-        log_warn("reload_needs_restart", LOG_TEXT("changed", buf_str(&names)),
-                 LOG_TEXT("text", "programs and profiles are those of the daemon's start"));
-}
-
 /* ---- the rest ----------------------------------------------------------------------------------
  */
 
@@ -106,7 +98,11 @@ void reload(const char *path, const struct config *started, struct policy *polic
         log_error("reload_failed", LOG_TEXT("text", e.message), LOG_TEXT("advice", e.advice));
         return;
     }
-    report_frozen(started, &next);
+    _buf_ struct buf frozen = BUF_INIT(16 * KIB);
+    find_frozen(started, &next, &frozen);
+    if (frozen.len > 0)
+        log_warn("reload_needs_restart", LOG_TEXT("changed", buf_str(&frozen)),
+                 LOG_TEXT("text", "programs and profiles are those of the daemon's start"));
     struct engine_config config = reload_engine_config(&next);
     engine_reconfigure(engine, &config);
     documents_reconfigure(documents, next.notebook.has_cells_json);

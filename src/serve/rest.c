@@ -210,18 +210,6 @@ static void was_read(uv_fs_t *uv)
     }
 }
 
-/* The end of an archive: whole only with its seal. */
-static void download_end_sealed(struct download *d)
-{
-    if (!d->has_held || d->piece[0] != 1) {
-        download_break_off(d);
-        return;
-    }
-    if (d->is_chunked)
-        conn_write(d->conn, &(struct iovec){(char[]){"0\r\n\r\n"}, 5}, 1);
-    download_end(d);
-}
-
 static void download_on_pipe(void *context, int events)
 {
     struct download *d = context;
@@ -232,12 +220,16 @@ static void download_on_pipe(void *context, int events)
     ssize_t n = read(d->fd, d->piece + held, room);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0 && d->is_sealed) {
-        download_end_sealed(d);
+    /* The end of an archive: whole only with its seal. */
+    bool has_seal = d->is_sealed && d->has_held && d->piece[0] == 1;
+    if (n <= 0 && !has_seal) {
+        download_break_off(d);
         return;
     }
     if (n <= 0) {
-        download_break_off(d);
+        if (d->is_chunked)
+            conn_write(d->conn, &(struct iovec){(char[]){"0\r\n\r\n"}, 5}, 1);
+        download_end(d);
         return;
     }
     d->at += (uint64_t)n;

@@ -3,19 +3,6 @@
 
 #include <assert.h>
 
-static void add_segment(struct route *r, char *text)
-{
-    assert(r->n_segments < ROUTE_SEGMENTS_MAX);
-    size_t len = strlen(text);
-    bool is_param = len > 2 && text[0] == '{' && text[len - 1] == '}';
-    if (is_param) {
-        text[len - 1] = '\0';
-        text++;
-    }
-    r->segments[r->n_segments].text = text;
-    r->segments[r->n_segments++].is_param = is_param;
-}
-
 static void compile(struct route *r, const struct op *op)
 {
     assert(op->path[0] == '/');
@@ -25,7 +12,13 @@ static void compile(struct route *r, const struct op *op)
         char *slash = strchr(at, '/');
         if (slash != NULL)
             *slash++ = '\0';
-        add_segment(r, at);
+        assert(r->n_segments < ROUTE_SEGMENTS_MAX);
+        size_t len = strlen(at);
+        bool is_param = len > 2 && at[0] == '{' && at[len - 1] == '}';
+        if (is_param)
+            at[len - 1] = '\0';
+        r->segments[r->n_segments].text = at + is_param;
+        r->segments[r->n_segments++].is_param = is_param;
         at = slash;
     }
 }

@@ -293,24 +293,18 @@ static void tunnel_on_data(void *context, const char *data, size_t len)
         tunnel_want_answer(t);
 }
 
-/* A server that closes before it has read all of the request may have answered: what it sent is
- * read before its end counts. */
-static bool tunnel_looks_once_more(struct tunnel *t)
-{
-    if (t->has_failed_once || t->state == TUNNEL_OPEN)
-        return false;
-    t->has_failed_once = t->is_request_sent = true;
-    loop_stream_read(t->server, false);
-    t->is_reading = false;
-    tunnel_want_answer(t);
-    return true;
-}
-
 static void tunnel_on_end(void *context, int error)
 {
     struct tunnel *t = context;
-    if (error != 0 && tunnel_looks_once_more(t))
+    /* A server that closes before it has read all of the request may have answered: what it sent is
+     * read before its end counts. */
+    if (error != 0 && !t->has_failed_once && t->state != TUNNEL_OPEN) {
+        t->has_failed_once = t->is_request_sent = true;
+        loop_stream_read(t->server, false);
+        t->is_reading = false;
+        tunnel_want_answer(t);
         return;
+    }
     if (t->state == TUNNEL_OPEN) {
         tunnel_finish(t);
     } else if (t->state == TUNNEL_ASKING && http1_is_untouched(&t->answer)) {

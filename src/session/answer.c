@@ -12,6 +12,7 @@ enum {
     KEPT_VALUE_MAX = 4 * 1024 * 1024, /* larger ones are cut before the caller is known */
     MESSAGE_PREVIEW = 1024,           /* bytes of an error's message, where nobody said how much */
     ERROR_PREVIEW = 2 * 1024,         /* likewise of all that is said of an error */
+    ANSWER_LINES_WHOLE = 400,         /* of a text that comes whole, likewise */
 };
 
 /* ---- texts -----------------------------------------------------------------------------------
@@ -185,7 +186,16 @@ static void answer_fold_traceback(struct exec_error *error, bool has_message, st
     error->traceback = (struct exec_text){.text = buf_str(folded), .len = folded->len};
 }
 
-/* Everything in one text, in the order in which it came, the error excepted. */
+static size_t answer_count_lines(const struct buf *text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text->len; i++)
+        n += text->data[i] == '\n';
+    return n;
+}
+
+/* Everything in one text, in the order in which it came, the error excepted. A list of many short
+ * lines has few bytes and costs a model as much as a long text. */
 static void answer_fit_script(const struct exec *exec, const struct exec_outcome *outcome,
                               struct answer_texts *texts, struct exec_result *result)
 {
@@ -207,7 +217,8 @@ static void answer_fit_script(const struct exec *exec, const struct exec_outcome
     _buf_ struct buf lean = BUF_INIT(SIZE_MAX / 4);
     prose_fold_warnings(buf_str(&whole), whole.len, exec->cell->source, exec->cell->source_len,
                         &lean);
-    size_t share = exec->preview > 0 && lean.len > t->budget ? exec->preview : t->budget;
+    bool is_long = lean.len > t->budget || answer_count_lines(&lean) > ANSWER_LINES_WHOLE;
+    size_t share = exec->preview > 0 && is_long ? exec->preview : t->budget;
     result->script = answer_text(&texts->script,
                                  prose_cut(buf_str(&lean), lean.len, share, where, &texts->script));
 }
@@ -233,6 +244,7 @@ static struct exec_result answer_begin(const struct exec *exec, const struct exe
         .saved_through = exec->session->saving.through,
         .is_rolled_back = exec->is_rolled_back,
         .rolled_back_to = exec->rolled_back_to,
+        .final = exploring_final_of(&exec->session->exploring, exec->id),
         .extra = exec->extra,
         .cell = exec->cell->id[0] != '\0' && !exec->has_no_row ? exec->cell->id : NULL,
         .cell_number = exec->cell->number,
@@ -281,15 +293,6 @@ static void answer_fit(struct exec *exec, const struct exec_outcome *outcome,
                            result->streams[OUTPUT_STDERR].omitted > 0;
 }
 
-static void answer_free_texts(struct answer_texts *texts)
-{
-    for (size_t i = 0; i < CLAIMS; i++) {
-        buf_free(&texts->cut[i]);
-        buf_free(&texts->folded[i]);
-    }
-    buf_free(&texts->script);
-}
-
 void answer_send(struct exec *exec, const struct exec_outcome *outcome)
 {
     bool is_last = cell_has_ended(outcome->status);
@@ -322,7 +325,11 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     exec_detach(exec);
     listener->on_result(context, &result);
     transcript_free_news(news, n_news);
-    answer_free_texts(&texts);
+    for (size_t i = 0; i < CLAIMS; i++) {
+        buf_free(&texts.cut[i]);
+        buf_free(&texts.folded[i]);
+    }
+    buf_free(&texts.script);
     json_decref(result.value.output);
     json_decref(extra);
     if (is_last)

@@ -184,17 +184,10 @@ static void background_on_looked(void *context, const struct warden_event *event
     background->look = 0;
     background->is_on = event->others > 0;
     if (background->is_on && event->ticks != background->ticks)
-        session_touch(session); /* they work */
+        session_restart_idle(session); /* they work */
     background->ticks = event->ticks;
     session->life.is_stale = true;
     session_changed(session);
-}
-
-/* Often enough to tell whether the session is idle. */
-static uint64_t background_pause_max_ms(const struct session *session)
-{
-    uint64_t half_ms = (uint64_t)session->life.idle_timeout_secs * 1000 / 2;
-    return half_ms == 0 ? PAUSE_MAX_MS : MAX(PAUSE_MS, MIN(half_ms, (uint64_t)PAUSE_MAX_MS));
 }
 
 /* Who is gone by now has written all there is before the record that follows the look. */
@@ -202,7 +195,11 @@ void background_on_alarm(struct session *session)
 {
     struct err ignored; /* the next look finds out */
     struct background *background = &session->background;
-    background->pause_ms = MIN(2 * background->pause_ms, background_pause_max_ms(session));
+    /* Often enough to tell whether the session is idle. */
+    uint64_t half_ms = (uint64_t)session->life.idle_timeout_secs * 1000 / 2;
+    uint64_t pause_max_ms =
+        half_ms == 0 ? PAUSE_MAX_MS : MAX(PAUSE_MS, MIN(half_ms, (uint64_t)PAUSE_MAX_MS));
+    background->pause_ms = MIN(2 * background->pause_ms, pause_max_ms);
     if (background->look == 0) {
         background->look = pool_new_number(session->engine->pool);
         tickets_expect(session->engine, background->look, WARDEN_LOOKED, background_on_looked,
@@ -250,19 +247,6 @@ static struct manifest *background_load(const struct session *session, const cha
     return manifest;
 }
 
-static void background_keep(const struct session *session, const struct manifest *manifest,
-                            char ret[TIMELINE_HASH_SIZE])
-{
-    _buf_ struct buf out = BUF_INIT(MANIFEST_BYTES_MAX);
-    struct blob_put put;
-    manifest_begin(&out);
-    for (size_t i = 0; i < manifest->n_entries; i++)
-        manifest_append(&out, &manifest->entries[i]);
-    manifest_end(&out, manifest->n_entries);
-    if (!out.overflowed && blob_put_bytes(session->engine->blobs, out.data, out.len, &put) == 0)
-        blob_hex(&put.hash, ret);
-}
-
 void background_spare(struct session *session, const char *wanted, char ret[TIMELINE_HASH_SIZE])
 {
     const struct background *background = &session->background;
@@ -273,8 +257,15 @@ void background_spare(struct session *session, const char *wanted, char ret[TIME
                     *new = background_load(session, background->now);
     struct sparing sparing = {.manifest = background_load(session, wanted)};
     if (new != NULL && sparing.manifest != NULL) {
+        _buf_ struct buf out = BUF_INIT(MANIFEST_BYTES_MAX);
+        struct blob_put put;
         manifest_diff(old, new, background_spare_one, &sparing);
-        background_keep(session, sparing.manifest, ret);
+        manifest_begin(&out);
+        for (size_t i = 0; i < sparing.manifest->n_entries; i++)
+            manifest_append(&out, &sparing.manifest->entries[i]);
+        manifest_end(&out, sparing.manifest->n_entries);
+        if (!out.overflowed && blob_put_bytes(session->engine->blobs, out.data, out.len, &put) == 0)
+            blob_hex(&put.hash, ret);
     }
     manifest_free(old);
     manifest_free(new);

@@ -110,18 +110,13 @@ void branching_end(struct session *session)
 
 /* ---- one branch ------------------------------------------------------------------------------ */
 
-/* The checkpoint, or its process, may have gone since the room was ordered. NULL: so it is. */
-static struct snapshot *branch_find_snapshot(const struct branching *all)
-{
-    const struct checkpoint *at = all->source != NULL ? timeline_find(all->source, all->at) : NULL;
-    return at != NULL ? at->snapshot : NULL;
-}
-
 static void branch_wake(struct branch *branch)
 {
     struct err e;
-    struct session *session = branch->session;
-    struct snapshot *snapshot = branch_find_snapshot(branch->all);
+    struct session *session = branch->session, *source = branch->all->source;
+    /* The checkpoint, or its process, may have gone since the room was ordered. */
+    const struct checkpoint *at = source != NULL ? timeline_find(source, branch->all->at) : NULL;
+    struct snapshot *snapshot = at != NULL ? at->snapshot : NULL;
     if (snapshot == NULL) {
         branch_give_up(branch, "the checkpoint was lost meanwhile");
         return;
@@ -141,11 +136,21 @@ static void branch_on_files(void *context, const struct warden_event *event)
     branch_wake(branch);
 }
 
-static void branch_copy_files(struct branch *branch)
+static void branch_on_room(void *context, const struct warden_event *event)
 {
     struct err e;
+    struct branch *branch = context;
     struct session *session = branch->session;
     const char *manifest = branch->all->manifest;
+    if (event->type == WARDEN_REFUSED) {
+        session->room->is_known = false;
+        branch_give_up(branch, event->text);
+    }
+    if (event->type != WARDEN_ROOM)
+        return;
+    branch->key = event->fd;
+    tickets_forget(session->engine, branch->ticket);
+    branch->ticket = 0;
     if (manifest[0] == '\0') {
         branch_wake(branch);
         return;
@@ -155,20 +160,6 @@ static void branch_copy_files(struct branch *branch)
     if (warden_restore(session->engine->warden, branch->ticket, session->room->name, manifest, &e) <
         0)
         branch_give_up(branch, e.message);
-}
-
-static void branch_on_room(void *context, const struct warden_event *event)
-{
-    struct branch *branch = context;
-    if (event->type == WARDEN_ROOM) {
-        branch->key = event->fd;
-        tickets_forget(branch->session->engine, branch->ticket);
-        branch->ticket = 0;
-        branch_copy_files(branch);
-    } else if (event->type == WARDEN_REFUSED) {
-        branch->session->room->is_known = false;
-        branch_give_up(branch, event->text);
-    }
 }
 
 /* Another like the source. */
@@ -189,6 +180,7 @@ static struct session_request branch_request_of(struct branching *all)
                                     .usual = source->usual,
                                     .checkpoints = source->timeline.mode,
                                     .durable = source->saving.mode,
+                                    .explores = source->exploring.is_on,
                                     .exit_ends = source->exit_ends,
                                     .on_started = branch_on_started,
                                     .context = all};
@@ -206,6 +198,9 @@ static int branch_begin_one(struct branching *all, struct err *e)
         return -1;
     }
     struct session *session = branch->session;
+    const char *explored = timeline_explored_at(source, timeline_find(source, all->at));
+    timeline_amend_explored(session, NULL, explored);
+    exploring_go_to(session, explored);
     session->branches.own = branch;
     all->n_open++;
     branch->ticket = session->room->jail;
@@ -286,12 +281,6 @@ static void branch_begin_all(struct branching *all, const struct checkpoint *che
         branch_finish(all);
 }
 
-static bool branch_is_ready(const struct session *session)
-{
-    const struct checkpoint *tip = session->timeline.current;
-    return !timeline_is_due(session) && tip != NULL && timeline_is_settled(tip);
-}
-
 void branching_begin(struct session *session)
 {
     LIST_EACH(&session->branches.ordered, node) {
@@ -299,7 +288,7 @@ void branching_begin(struct session *session)
         struct checkpoint *tip = session->timeline.current;
         if (all->n_open > 0 || all->n_sessions > 0)
             continue;
-        if (!branch_is_ready(session))
+        if (timeline_is_due(session) || tip == NULL || !timeline_is_settled(tip))
             return;
         if (tip->snapshot != NULL || tip->is_saved) {
             branch_begin_all(all, tip);
@@ -345,7 +334,7 @@ int session_branch(struct session *session, const uint64_t *at, unsigned count,
                    struct branching **ret_branching, struct err *e)
 {
     struct checkpoint *checkpoint = NULL;
-    session_touch(session);
+    session_restart_idle(session);
     if (branch_refuse(session, at != NULL, e) < 0 ||
         (at != NULL && branch_find_checkpoint(session, *at, &checkpoint, e) < 0))
         return -1;

@@ -59,6 +59,8 @@ static void creation_take_request(struct session *session, const struct session_
     const struct jail_limits *limits = request->limits != NULL ? request->limits : &config->limits;
     timeline_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : TIMELINE_OFF);
     saving_init(session, request->durable);
+    exploring_init(session);
+    session->exploring.is_on = request->explores;
     session->saving.isolation = request->isolation;
     session->starter.on_started = request->on_started;
     session->starter.context = request->context;
@@ -80,22 +82,12 @@ static void creation_init_lists(struct session *session)
     terminals_init(session);
 }
 
-static void creation_take_head(struct session *session, struct head *head)
-{
-    memcpy(session->id, head->name, sizeof(session->id));
-    session->head = head;
-    session->room = head->room;
-    pool_hold(session->room);
-    session->profile = head->profile->name;
-    session->limits = head->room->limits;
-}
-
 /* The session exists from here on: it is found, counted and timed. */
 static void creation_enlist(struct session *session)
 {
     struct engine *engine = session->engine;
-    session->life.spawned_at_ms = session->life.worked_at_ms = clock_wall_ms();
-    session->life.born_ms = session->life.used_ms = clock_mono_ms();
+    session->life.spawned_at_ms = session->life.last_cell_at_ms = clock_wall_ms();
+    session->life.born_ms = session->life.idle_since_ms = clock_mono_ms();
     creation_init_lists(session);
     session->timer = loop_timer_new(engine->loop, engine->hooks->on_alarm, session);
     list_append(&engine->live, &session->node);
@@ -131,7 +123,12 @@ int session_create(struct engine *engine, const struct session_request *request,
     }
     session->engine = engine;
     creation_take_request(session, request, cwd);
-    creation_take_head(session, head);
+    memcpy(session->id, head->name, sizeof(session->id));
+    session->head = head;
+    session->room = head->room;
+    pool_hold(session->room);
+    session->profile = head->profile->name;
+    session->limits = head->room->limits;
     creation_enlist(session);
     *ret_session = session;
     session->settling.is_entered = head->state == HEAD_IDLE;
@@ -163,20 +160,14 @@ int session_make_branch(struct engine *engine, struct session *source,
     return 0;
 }
 
-static const struct runtime_profile *creation_find_profile(const struct engine *engine,
-                                                           const char *name)
-{
-    for (size_t i = 0; i < engine->config.n_profiles; i++)
-        if (strcmp(engine->config.profiles[i].name, name) == 0)
-            return &engine->config.profiles[i];
-    return NULL;
-}
-
 struct session *session_make_suspended(struct engine *engine, const char *id,
                                        const struct session_request *request, struct err *e)
 {
     char cwd[SESSION_CWD_SIZE];
-    const struct runtime_profile *profile = creation_find_profile(engine, request->profile);
+    const struct runtime_profile *profile = NULL;
+    for (size_t i = 0; i < engine->config.n_profiles && profile == NULL; i++)
+        if (strcmp(engine->config.profiles[i].name, request->profile) == 0)
+            profile = &engine->config.profiles[i];
     if (profile == NULL || profile->runtime != request->runtime) {
         err_set(e, ERR_NOT_FOUND, "there is no profile %.64s any more", request->profile);
         return NULL;
@@ -189,7 +180,7 @@ struct session *session_make_suspended(struct engine *engine, const char *id,
     creation_take_request(session, request, cwd);
     session->profile = profile->name;
     session->limits = *request->limits;
-    session->life.used_ms = clock_mono_ms();
+    session->life.idle_since_ms = clock_mono_ms();
     creation_init_lists(session);
     session->timer = loop_timer_new(engine->loop, engine->hooks->on_alarm, session);
     session->state = SESSION_SUSPENDED; /* and never was alive */
@@ -222,7 +213,7 @@ static void creation_load_one(void *context, const struct store_session *row)
     }
     session->life.spawned_at_ms = row->created_ms;
     session->life.suspended_at_ms = row->used_ms;
-    session->life.worked_at_ms = spec_worked_at_ms(spec, row->used_ms);
+    session->life.last_cell_at_ms = spec_last_cell_at_ms(spec, row->used_ms);
     session->n_execs = session->forgotten_exec = row->n_execs;
     session->ended_exec = row->saved_through;
     session->timeline.last_id = row->n_checkpoints;
@@ -256,7 +247,7 @@ struct session *session_revive(struct engine *engine, const char *id, const char
     if (session == NULL)
         return NULL;
     session->life.spawned_at_ms = session->life.suspended_at_ms = clock_wall_ms();
-    session->life.worked_at_ms = session->life.spawned_at_ms;
+    session->life.last_cell_at_ms = session->life.spawned_at_ms;
     session->n_execs = session->ended_exec = session->forgotten_exec = n_execs;
     session->saving.is_current = true;
     session->life.is_stale = true;

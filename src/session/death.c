@@ -254,19 +254,15 @@ static void death_describe(const struct death_facts *f, enum death_cause cause, 
     }
 }
 
-static const char *death_advise_end(const struct death_facts *f, enum death_cause cause)
-{
-    for (size_t i = 0; cause == CAUSE_EXIT && f->runtime != NULL && i < ARRAY_LEN(exits); i++)
-        if (strcmp(exits[i].runtime, f->runtime) == 0)
-            return exits[i].advice;
-    return causes[cause].advice;
-}
-
 void death_certify(const struct death_facts *facts, struct death *ret)
 {
     enum death_cause cause = death_find_cause(facts);
     *ret = (struct death){.name = causes[cause].name, .costs_state = causes[cause].costs_state};
-    snprintf(ret->advice, sizeof(ret->advice), "%s", death_advise_end(facts, cause));
+    const char *advice = causes[cause].advice;
+    for (size_t i = 0; cause == CAUSE_EXIT && facts->runtime != NULL && i < ARRAY_LEN(exits); i++)
+        if (strcmp(exits[i].runtime, facts->runtime) == 0)
+            advice = exits[i].advice;
+    snprintf(ret->advice, sizeof(ret->advice), "%s", advice);
     death_describe(facts, cause, ret->message, sizeof(ret->message));
     if (facts->has_status) {
         ret->has_exit_code = true;

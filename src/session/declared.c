@@ -51,19 +51,14 @@ static void declared_on_impatience(void *context)
     declared_fail(context, &e);
 }
 
-/* NULL unless what was saved last is what there is. */
-static const json_t *declared_saved_losses(const struct session *session)
-{
-    const struct saving *saving = &session->saving;
-    bool is_of_now = saving->is_current && saving->through == session->ended_exec &&
-                     !saving_is_under_way(session) && session->ended_exec > 0;
-    return is_of_now ? saving->lost : NULL;
-}
-
 static struct declared declared_make(const struct session *session, bool is_busy)
 {
+    /* What was saved last is what there is: then it is known what could not be saved. */
+    const struct saving *saving = &session->saving;
+    bool is_saved = saving->is_current && saving->through == session->ended_exec &&
+                    !saving_is_under_way(session) && session->ended_exec > 0;
     return (struct declared){.told = session->declared.told,
-                             .lost = is_busy ? NULL : declared_saved_losses(session),
+                             .lost = is_busy || !is_saved ? NULL : saving->lost,
                              .as_of = session->declared.as_of,
                              .is_busy = is_busy};
 }
@@ -94,24 +89,6 @@ void declared_end_all(struct session *session)
     json_decref(take_ptr(session->declared.told));
 }
 
-static int declared_refuse_suspended(struct err *e)
-{
-    err_set(e, ERR_CONFLICT, "the session is suspended: it has no interpreter to ask");
-    return err_advise(e, "Run a cell in it first, if only `pass`.");
-}
-
-/* What it told before, while its interpreter cannot be asked. */
-static int declared_tell_again(const struct session *session,
-                               const struct declared_listener *listener, void *context,
-                               struct err *e)
-{
-    if (session->declared.told == NULL)
-        return declared_refuse_busy(e);
-    struct declared declared = declared_make(session, session->state != SESSION_SUSPENDED);
-    listener->on_declared(context, &declared);
-    return 0;
-}
-
 static struct declared_wait *declared_begin_wait(struct session *session,
                                                  const struct declared_listener *listener,
                                                  void *context)
@@ -128,41 +105,29 @@ static struct declared_wait *declared_begin_wait(struct session *session,
 
 /* ---- a suspended one: from what was saved ---------------------------------------------------- */
 
-static json_t *declared_read_told(const struct store_state *state)
-{
-    struct err ignored;
-    size_t len = 0;
-    const char *text = store_state_overview(state, &len);
-    _json_ json_t *told = NULL;
-    if (text == NULL || json_read_object(text, len, &told, &ignored) < 0 ||
-        declarations_check(told, &ignored) < 0)
-        return NULL;
-    return take_ptr(told);
-}
-
-static json_t *declared_read_lost(const struct store_state *state)
-{
-    _buf_ struct buf text = BUF_INIT(MIB);
-    store_state_put_lost(state, DECLARED_LOST_MAX, &text);
-    json_t *lost = json_loadb(text.data, text.len, 0, NULL);
-    return lost != NULL ? lost : json_array();
-}
-
 static void declared_on_state(void *context, struct store_state *state,
                               const struct store_saved *at, const struct err *e)
 {
     struct declared_wait *wait = context;
+    struct err absent, ignored;
+    size_t len = 0;
+    const char *overview = state != NULL ? store_state_overview(state, &len) : NULL;
+    _json_ json_t *told = NULL;
     wait->call = NULL;
-    _json_ json_t *told = state != NULL ? declared_read_told(state) : NULL;
-    struct err absent;
-    if (told == NULL) {
-        if (e == NULL || e->code == ERR_NOT_FOUND)
-            declared_refuse_suspended(&absent);
-        declared_fail(wait, e == NULL || e->code == ERR_NOT_FOUND ? &absent : e);
+    if (overview == NULL || json_read_object(overview, len, &told, &ignored) < 0 ||
+        declarations_check(told, &ignored) < 0) {
+        bool is_absent = e == NULL || e->code == ERR_NOT_FOUND;
+        err_set(&absent, ERR_CONFLICT, "the session is suspended: it has no interpreter to ask");
+        err_advise(&absent, "Run a cell in it first, if only `pass`.");
+        declared_fail(wait, is_absent ? &absent : e);
         store_state_unref(state);
         return;
     }
-    _json_ json_t *lost = declared_read_lost(state);
+    _buf_ struct buf text = BUF_INIT(MIB);
+    store_state_put_lost(state, DECLARED_LOST_MAX, &text);
+    _json_ json_t *lost = json_loadb(text.data, text.len, 0, NULL);
+    if (lost == NULL)
+        lost = json_array();
     struct declared declared = {.told = told, .lost = lost, .as_of = at->through};
     const struct declared_listener *listener = wait->listener;
     void *caller = wait->context;
@@ -173,34 +138,33 @@ static void declared_on_state(void *context, struct store_state *state,
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static bool declared_has_told_all(const struct session *session)
-{
-    return session->declared.told != NULL && session->declared.as_of == session->ended_exec;
-}
-
-/* Also between a cell's answer and the moment at which its last interrupt has been heard. */
-static bool declared_can_be_asked(const struct session *session)
-{
-    bool is_settling = session->state == SESSION_BUSY && session->running == NULL &&
-                       session->head->state == HEAD_IDLE;
-    return session->state == SESSION_IDLE || is_settling;
-}
-
 int session_declared(struct session *session, const struct declared_listener *listener,
                      void *context, struct declared_wait **ret_wait, struct err *e)
 {
     *ret_wait = NULL;
-    session_touch(session);
+    session_restart_idle(session);
     if (session_refuse_if_dead(session, e) < 0)
         return -1;
-    if (session->state == SESSION_SUSPENDED && !declared_has_told_all(session)) {
+    bool has_told_all =
+        session->declared.told != NULL && session->declared.as_of == session->ended_exec;
+    if (session->state == SESSION_SUSPENDED && !has_told_all) {
         *ret_wait = declared_begin_wait(session, listener, context);
         (*ret_wait)->call = store_get_state(session->engine->store, session->id, STORE_RESUME,
                                             declared_on_state, *ret_wait);
         return 0;
     }
-    if (!declared_can_be_asked(session) || session->ending.wish != DEATH_UNWISHED)
-        return declared_tell_again(session, listener, context, e);
+    /* Also between a cell's answer and the moment at which its last interrupt has been heard. */
+    bool is_settling = session->state == SESSION_BUSY && session->running == NULL &&
+                       session->head->state == HEAD_IDLE;
+    bool can_be_asked = session->state == SESSION_IDLE || is_settling;
+    if (!can_be_asked || session->ending.wish != DEATH_UNWISHED) {
+        /* What it told before, while its interpreter cannot be asked. */
+        if (session->declared.told == NULL)
+            return declared_refuse_busy(e);
+        struct declared declared = declared_make(session, session->state != SESSION_SUSPENDED);
+        listener->on_declared(context, &declared);
+        return 0;
+    }
     if (!session->head->is_asked_declared && head_ask_declarations(session->head, e) < 0)
         return -1;
     *ret_wait = declared_begin_wait(session, listener, context);

@@ -6,6 +6,7 @@
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "session/branch.h"
+#include "session/calls.h"
 #include "session/declared.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
@@ -33,17 +34,6 @@ struct dismissal {
     void *context;
 };
 
-/* Whoever finds it dead may want what it had written. */
-static bool end_has_reader(const struct session *session)
-{
-    static const bool is_sudden[DEATH_BY_WARDEN + 1] = {
-        [DEATH_UNWISHED] = true,   [DEATH_BY_CLOSING] = true,   [DEATH_BY_CHANNEL] = true,
-        [DEATH_BY_LIMIT] = true,   [DEATH_BY_SUCCESSOR] = true, [DEATH_BY_AGE] = true,
-        [DEATH_BY_IDLENESS] = true};
-    return is_sudden[session->ending.wish] && !session->is_unlisted && session->joined[0] == '\0' &&
-           session->room->n_holds == 1 && session->engine->store != NULL;
-}
-
 /* What the daemon's end ends is there again after its next start, if it was saved. */
 static void end_bury(struct session *session)
 {
@@ -55,7 +45,15 @@ static void end_bury(struct session *session)
     pool_release(engine->pool, take_ptr(session->head));
     if (session->room == NULL)
         return;
-    session->files.are_left = !is_kept && end_has_reader(session);
+    /* Whoever finds it dead may want what it had written. */
+    static const bool is_sudden[DEATH_BY_WARDEN + 1] = {
+        [DEATH_UNWISHED] = true,   [DEATH_BY_CLOSING] = true,   [DEATH_BY_CHANNEL] = true,
+        [DEATH_BY_LIMIT] = true,   [DEATH_BY_SUCCESSOR] = true, [DEATH_BY_AGE] = true,
+        [DEATH_BY_IDLENESS] = true};
+    bool has_reader = is_sudden[session->ending.wish] && !session->is_unlisted &&
+                      session->joined[0] == '\0' && session->room->n_holds == 1 &&
+                      engine->store != NULL;
+    session->files.are_left = !is_kept && has_reader;
     session->room->keeps_workspace = is_kept || session->files.are_left;
     pool_let_go(engine->pool, take_ptr(session->room));
 }
@@ -85,6 +83,7 @@ static void end_aspects(struct session *session)
     terminals_end_since(session, 0, "the session has ended");
     outcome_end_all(session);
     names_end_all(session);
+    calls_forget(session);
     declared_end_all(session);
     judging_end(session);
     suspension_end(session);
@@ -93,6 +92,7 @@ static void end_aspects(struct session *session)
     restore_abandon(session, &e);
     restore_end_left(session);
     branching_end(session);
+    exploring_free(session);
     saving_free(session);
     background_free(session);
     timeline_free(session);
@@ -230,21 +230,17 @@ bool dismissal_outlives_head(struct session *session)
     return true;
 }
 
-/* Somebody may have something to finish. */
-static bool end_needs_time(const struct session *session)
-{
-    bool is_at_work = session->state == SESSION_BUSY || session->background.is_on;
-    return is_at_work && session->head != NULL && session->joined[0] == '\0' &&
-           session->room->n_holds == 1 && session->engine->config.kill_grace_ms > 0 &&
-           session->ending.wish == DEATH_UNWISHED && session->end.dismissal == NULL;
-}
-
 void session_dismiss(struct session *session, void (*on_done)(void *context), void *context,
                      struct dismissal **ret_dismissal)
 {
     struct err ignored; /* then it is killed when its time is over */
     *ret_dismissal = NULL;
-    if (!end_needs_time(session)) {
+    /* Somebody may have something to finish. */
+    bool is_at_work = session->state == SESSION_BUSY || session->background.is_on;
+    bool needs_time = is_at_work && session->head != NULL && session->joined[0] == '\0' &&
+                      session->room->n_holds == 1 && session->engine->config.kill_grace_ms > 0 &&
+                      session->ending.wish == DEATH_UNWISHED && session->end.dismissal == NULL;
+    if (!needs_time) {
         session_delete(session);
         on_done(context);
         return;

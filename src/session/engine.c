@@ -3,6 +3,7 @@
 #include "session/engine.h"
 
 #include "base/clock.h"
+#include "explore/boxes.h"
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
@@ -38,19 +39,6 @@ static void engine_end_all(struct list *sessions, enum death_wish wish, const ch
     }
 }
 
-/* Every process of every session is gone. Those that are saved can come back. */
-static void engine_lose_all(struct engine *engine, const struct warden_event *event)
-{
-    engine->has_lost_warden = true;
-    LIST_EACH(&engine->live, node) {
-        struct session *session = CONTAINER_OF(node, struct session, node);
-        if (!event->is_final && saving_is_resumable(session))
-            suspend_after_loss(session, event->text);
-    }
-    engine_end_all(&engine->live, DEATH_BY_WARDEN, event->text);
-    tickets_free(engine); /* nobody will answer */
-}
-
 static void engine_on_warden_event(void *context, const struct warden_event *event)
 {
     struct engine *engine = context;
@@ -59,8 +47,17 @@ static void engine_on_warden_event(void *context, const struct warden_event *eve
         close(event->fd); /* nobody waits for it any more */
     if (is_taken || engine->is_stopping || terminals_on_event(engine, event))
         return;
-    if (event->type == WARDEN_LOST)
-        engine_lose_all(engine, event);
+    if (event->type == WARDEN_LOST) {
+        /* Every process of every session is gone. Those that are saved can come back. */
+        engine->has_lost_warden = true;
+        LIST_EACH(&engine->live, node) {
+            struct session *session = CONTAINER_OF(node, struct session, node);
+            if (!event->is_final && saving_is_resumable(session))
+                suspend_after_loss(session, event->text);
+        }
+        engine_end_all(&engine->live, DEATH_BY_WARDEN, event->text);
+        tickets_free(engine); /* nobody will answer */
+    }
     if (event->type == WARDEN_LOST && event->is_final)
         engine->events.on_lost(engine->events.context, event->text);
     else
@@ -230,6 +227,8 @@ static void engine_stop_now(struct engine *engine)
     terminals_stop(engine);
     saving_stop(engine);
     turns_stop(engine);
+    exec_pipes_drop(engine);
+    explore_boxes_free(take_ptr(engine->explore_boxes));
     pool_free(take_ptr(engine->pool));
     struct stopping *stopping = mem_alloc(sizeof(*stopping));
     stopping->engine = engine;
@@ -237,22 +236,16 @@ static void engine_stop_now(struct engine *engine)
     loop_timer_set(stopping->timer, 0);
 }
 
-/* Some session has something that could still be saved. */
-static bool engine_is_saving(const struct engine *engine)
-{
-    LIST_EACH(&engine->live, node) {
-        const struct session *session = CONTAINER_OF(node, struct session, node);
-        if (suspend_is_possible(session) && session->state == SESSION_IDLE &&
-            (saving_is_under_way(session) || !saving_is_complete(session)))
-            return true;
-    }
-    return false;
-}
-
 static void engine_drain(void *context)
 {
     struct engine *engine = context;
-    if (engine_is_saving(engine) && clock_mono_ms() < engine->drain_until_ms)
+    bool is_saving = false; /* some session has something that could still be saved */
+    LIST_EACH(&engine->live, node) {
+        const struct session *session = CONTAINER_OF(node, struct session, node);
+        if (suspend_is_possible(session) && session->state == SESSION_IDLE)
+            is_saving |= saving_is_under_way(session) || !saving_is_complete(session);
+    }
+    if (is_saving && clock_mono_ms() < engine->drain_until_ms)
         loop_timer_set(engine->draining, DRAIN_LOOK_MS);
     else
         engine_stop_now(engine);
@@ -306,6 +299,12 @@ void engine_set_admission(struct engine *engine, engine_admit_fn fn, void *conte
 {
     engine->admit = fn;
     engine->admit_context = context;
+}
+
+void engine_set_caller(struct engine *engine, engine_call_fn fn, void *context)
+{
+    engine->run_call = fn;
+    engine->run_call_context = context;
 }
 
 struct store *engine_store(const struct engine *engine)

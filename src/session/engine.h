@@ -39,6 +39,7 @@ struct engine_config {
     uint32_t kill_grace_ms;      /* from SIGTERM to SIGKILL, where somebody works */
     uint32_t state_mb;           /* of one session's durable state */
     uint32_t suspended_ttl_secs; /* in which a suspended session is wanted again; 0: for ever */
+    bool redacts_credentials;    /* in what sessions show that explore */
     struct notebooks_config notebooks;
 };
 
@@ -70,6 +71,12 @@ struct engine_candidate {
 typedef int (*engine_admit_fn)(void *context, struct engine *engine,
                                const struct engine_candidate *candidate, struct err *e);
 void engine_set_admission(struct engine *engine, engine_admit_fn fn, void *context);
+
+struct code_call;
+
+/* Runs an operation that the code of a session's cell calls (session/calls.h). */
+typedef void (*engine_call_fn)(void *context, struct code_call *call);
+void engine_set_caller(struct engine *engine, engine_call_fn fn, void *context);
 
 struct store;
 

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "session/engine.h"
 #include "session/notebooks.h"
+#include "session/pipe.h"
 #include "session/timing.h"
 #include "session/turns.h"
 
@@ -41,25 +42,29 @@ struct engine {
     size_t n_live;
     size_t n_suspended;
     size_t n_dead;
-    size_t n_running;                    /* cells */
-    size_t n_port_links;                 /* connections to ports of sessions */
-    size_t n_terminals;                  /* of all sessions */
-    struct terminals_starter *terminals; /* NULL before the first of them */
-    struct timing_moment counted;        /* when their number last changed */
-    uint64_t awake_until_ns;             /* see engine_awake_until_ns */
+    size_t n_running;                              /* cells */
+    size_t n_port_links;                           /* connections to ports of sessions */
+    size_t n_terminals;                            /* of all sessions */
+    struct terminals_starter *terminals;           /* NULL before the first of them */
+    struct timing_moment counted;                  /* when their number last changed */
+    uint64_t awake_until_ns;                       /* see engine_awake_until_ns */
+    struct spare_pipe spare_pipes[OUTPUT_STREAMS]; /* of the next cell of a burst */
     bool has_cores;              /* more than one: an interpreter can run while we stay awake */
     struct loop_timer *lifespan; /* NULL before the first session; see lifespan.h */
     uint64_t lifespan_due_ms;    /* monotonic; UINT64_MAX: it is not set */
     struct store *store;         /* NULL: nothing outlives the daemon */
-    int blobs;                   /* descriptor of the blob store; -1: none */
-    struct list to_save;         /* of struct saving, with a due time */
-    struct loop_timer *saving;   /* NULL before the first of them */
-    struct turns turns;          /* who may copy its interpreter now */
+    struct explore_boxes *explore_boxes; /* for archives and the web; NULL before the first */
+    int blobs;                           /* descriptor of the blob store; -1: none */
+    struct list to_save;                 /* of struct saving, with a due time */
+    struct loop_timer *saving;           /* NULL before the first of them */
+    struct turns turns;                  /* who may copy its interpreter now */
     struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */
     uint64_t pressure_ms;        /* monotonic: when the machine's memory is looked at again */
     uint64_t drain_until_ms;     /* monotonic */
     engine_admit_fn admit;       /* NULL: everybody may */
     void *admit_context;
+    engine_call_fn run_call; /* NULL: code can call nothing */
+    void *run_call_context;
     struct notebooks notebooks;
     bool has_lost_warden; /* until another has taken its place */
     bool is_ready;

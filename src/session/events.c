@@ -4,6 +4,7 @@
 #include "session/events.h"
 
 #include "runtime/head.h"
+#include "session/calls.h"
 #include "session/declared.h"
 #include "session/end.h"
 #include "session/exec.h"
@@ -55,6 +56,7 @@ static void events_on_clear(struct head *head, bool waits)
 
 static void events_on_done(struct head *head, const struct head_verdict *verdict)
 {
+    calls_forget(head->owner);
     showing_on_verdict(head->owner, verdict);
 }
 
@@ -73,6 +75,11 @@ static void events_on_input(struct head *head, const struct head_prompt *prompt)
     struct session *session = head->owner;
     input_on_prompt(session, prompt);
     session_changed(session);
+}
+
+static void events_on_call(struct head *head, const char *op, json_t *args)
+{
+    calls_on_call(head->owner, op, args);
 }
 
 static void events_on_names(struct head *head, json_t *names)
@@ -117,14 +124,6 @@ static void events_on_over_quota(struct head *head, uint64_t bytes, const char *
     snprintf(session->ending.over_quota_by, sizeof(session->ending.over_quota_by), "%s", why);
 }
 
-/* The interpreter's own words, if it is one that says why it gives up. */
-static bool events_is_heap_exhausted(struct session *session, int status)
-{
-    bool has_given_up =
-        WIFSIGNALED(status) && (WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGTRAP);
-    return has_given_up && exec_has_said(session, DEATH_HEAP_EXHAUSTED);
-}
-
 static void events_on_exit_status(struct session *session, const struct head_end_facts *facts)
 {
     struct death_facts *ending = &session->ending;
@@ -139,13 +138,17 @@ static void events_on_exit_status(struct session *session, const struct head_end
     ending->oom_kills = facts->oom_kills;
     ending->pids_refused = facts->pids_refused;
     ending->peak_bytes = facts->peak_bytes;
-    ending->is_heap_exhausted = events_is_heap_exhausted(session, facts->status);
+    /* The interpreter's own words, if it is one that says why it gives up. */
+    bool has_given_up = WIFSIGNALED(facts->status) &&
+                        (WTERMSIG(facts->status) == SIGABRT || WTERMSIG(facts->status) == SIGTRAP);
+    ending->is_heap_exhausted = has_given_up && exec_has_said(session, DEATH_HEAP_EXHAUSTED);
     session->settling.is_over = !dismissal_outlives_head(session);
 }
 
 static void events_on_end(struct head *head, const struct head_end_facts *facts)
 {
     struct session *session = head->owner;
+    calls_forget(session);
     if (session->state == SESSION_RESTORING) {
         restore_on_end(session, facts);
     } else if (facts->how == HEAD_EXITED) {
@@ -168,6 +171,7 @@ const struct head_listener events_head_listener = {
     .on_loaded = events_on_loaded,
     .on_set = events_on_set,
     .on_input = events_on_input,
+    .on_call = events_on_call,
     .on_names = events_on_names,
     .on_declared = events_on_declared,
     .on_judged = events_on_judged,

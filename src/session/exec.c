@@ -59,8 +59,10 @@ void exec_conclude(struct session *session, const struct head_verdict *verdict)
 
 void exec_drain(struct exec *exec)
 {
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
         exec_pipe_drain(&exec->pipes[i]);
+        exec_pipe_release(&exec->pipes[i]);
+    }
 }
 
 void exec_echo(struct exec *exec, enum output_stream stream, const char *text)

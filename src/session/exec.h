@@ -85,6 +85,8 @@ struct exec_result {
     uint64_t saved_through; /* the last cell that is safe on disk; 0: none */
     bool is_rolled_back;    /* its interpreter ended, and the session went back */
     uint64_t rolled_back_to;
+    const json_t
+        *final; /* how the cell ended the agent's task: see exploring.h; NULL: it did not */
     const json_t *extra; /* an object whose members belong to the answer; NULL: none */
     const char *cell;    /* the notebook's, by its id; NULL: it is in none */
     uint64_t cell_number;
@@ -190,6 +192,7 @@ struct exec {
     bool is_rolled_back;
     uint64_t rolled_back_to;
     json_t *extra;
+    char *replaced; /* what the code would be without, if it does not compile; NULL: nothing */
 
     struct cell_record *record; /* NULL if the cell is not recorded, or not any more */
     bool runs_given_cell;       /* one that the notebook had before */

@@ -85,37 +85,31 @@ static void files_remove_unsaved(struct file_unsaved *change)
     free(change);
 }
 
-/* A file that is put or deleted again makes the older change needless; unless something was moved
- * or copied between the two, which may have been that file. */
-static void files_drop_older(struct session *session, const struct warden_file_order *what)
+static void files_add_unsaved(struct session *session, const struct warden_file_order *what)
 {
     struct list *list = &session->files.unsaved, *previous;
-    for (struct list *at = list->prev; at != list; at = previous) {
+    bool replaces = what->action == WARDEN_FILE_PUT || what->action == WARDEN_FILE_DELETE;
+    size_t n = 0;
+    /* A file that is put or deleted again makes the older change needless; unless something was
+     * moved or copied between the two, which may have been that file. */
+    for (struct list *at = list->prev; replaces && at != list; at = previous) {
         struct file_unsaved *change = CONTAINER_OF(at, struct file_unsaved, node);
         enum warden_file_action action = change->what.action;
         previous = at->prev;
         if (action != WARDEN_FILE_PUT && action != WARDEN_FILE_DELETE)
-            return;
+            break;
         if (strcmp(change->what.path, what->path) == 0)
             files_remove_unsaved(change);
     }
-}
-
-static void files_add_unsaved(struct session *session, const struct warden_file_order *what)
-{
-    size_t n = 0;
-    if (what->action == WARDEN_FILE_PUT || what->action == WARDEN_FILE_DELETE)
-        files_drop_older(session, what);
-    LIST_EACH(&session->files.unsaved, node)
+    LIST_EACH(list, node)
         n++;
     if (n == FILES_UNSAVED_MAX)
-        files_remove_unsaved(
-            CONTAINER_OF(list_first(&session->files.unsaved), struct file_unsaved, node));
+        files_remove_unsaved(CONTAINER_OF(list_first(list), struct file_unsaved, node));
     struct file_unsaved *change = mem_alloc(sizeof(*change));
     change->what = *what;
     change->what.amends = false;
     change->what.max_bytes = UINT64_MAX;
-    list_append(&session->files.unsaved, &change->node);
+    list_append(list, &change->node);
 }
 
 void files_on_save(struct session *session)
@@ -171,36 +165,6 @@ static int files_read_answer(const char *text, json_t **ret_answer, struct err *
     return err_advise(e, "%s", advice != NULL ? advice : "");
 }
 
-/* The file is there, or gone: the session would go back to that, and is to be saved with it. */
-static void files_note_change(const struct file_order *order, const json_t *answer)
-{
-    struct session *session = order->session;
-    const char *manifest = json_string_value(json_object_get(answer, "manifest"));
-    struct checkpoint *checkpoint = timeline_find(session, order->checkpoint);
-    bool is_known = order->checkpoint == 0 || checkpoint != NULL;
-    if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 && is_known)
-        timeline_amend(session, checkpoint, manifest);
-    if (files_only_reads(order->what.action) || !saving_is_on(session))
-        return;
-    files_add_unsaved(session, &order->what);
-    session->files.has_news = true;
-}
-
-static void files_tell(struct file_order *order, const json_t *answer)
-{
-    const struct file_listener *listener = order->listener;
-    void *context = order->context;
-    struct file_result result = {.bytes =
-                                     (uint64_t)json_integer_value(json_object_get(answer, "bytes")),
-                                 .is_new = json_is_true(json_object_get(answer, "created")),
-                                 .details = json_object_get(answer, "details")};
-    const char *hash = json_string_value(json_object_get(answer, "hash"));
-    snprintf(result.hash, sizeof(result.hash), "%s", hash != NULL ? hash : "");
-    files_order_free(order);
-    if (listener != NULL)
-        listener->on_done(context, &result);
-}
-
 static void files_on_filed(void *context, const struct warden_event *event)
 {
     struct file_order *order = context;
@@ -210,10 +174,30 @@ static void files_on_filed(void *context, const struct warden_event *event)
     order->ticket = 0;
     if (files_read_answer(event->text, &answer, &e) < 0) {
         files_fail(order, &e);
-    } else {
-        files_note_change(order, answer);
-        files_tell(order, answer);
+        session_changed(session);
+        return;
     }
+    /* The file is there, or gone: the session would go back to that, and is to be saved with it. */
+    const char *manifest = json_string_value(json_object_get(answer, "manifest"));
+    struct checkpoint *checkpoint = timeline_find(session, order->checkpoint);
+    bool is_known = order->checkpoint == 0 || checkpoint != NULL;
+    if (manifest != NULL && strlen(manifest) == TIMELINE_HASH_SIZE - 1 && is_known)
+        timeline_amend(session, checkpoint, manifest);
+    if (!files_only_reads(order->what.action) && saving_is_on(session)) {
+        files_add_unsaved(session, &order->what);
+        session->files.has_news = true;
+    }
+    const struct file_listener *listener = order->listener;
+    void *caller = order->context;
+    struct file_result result = {.bytes =
+                                     (uint64_t)json_integer_value(json_object_get(answer, "bytes")),
+                                 .is_new = json_is_true(json_object_get(answer, "created")),
+                                 .details = json_object_get(answer, "details")};
+    const char *hash = json_string_value(json_object_get(answer, "hash"));
+    snprintf(result.hash, sizeof(result.hash), "%s", hash != NULL ? hash : "");
+    files_order_free(order);
+    if (listener != NULL)
+        listener->on_done(caller, &result);
     session_changed(session);
 }
 
@@ -289,7 +273,7 @@ int session_file(struct session *session, const struct warden_file_order *what, 
                  const struct file_listener *listener, void *context, struct file_order **ret_order,
                  struct err *e)
 {
-    session_touch(session);
+    session_restart_idle(session);
     if (archive_check_order(what, e) < 0 || files_refuse(session, what->action, e) < 0)
         return -1;
     _fd_ int own = out >= 0 ? fcntl(out, F_DUPFD_CLOEXEC, 0) : -1;

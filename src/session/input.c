@@ -19,7 +19,7 @@ void input_on_prompt(struct session *session, const struct head_prompt *prompt)
     question->is_password = prompt->is_password;
     question->len = prompt->len;
     memcpy(question->prompt, prompt->text, prompt->len);
-    session_touch(session);
+    session_restart_idle(session);
     exec_drain(exec);
     if (exec->echoes) /* a terminal would show what is asked */
         exec_pipe_echo(&exec->pipes[OUTPUT_STDOUT], prompt->text, prompt->len);
@@ -28,26 +28,22 @@ void input_on_prompt(struct session *session, const struct head_prompt *prompt)
         input_answer(exec);
 }
 
-static int input_refuse_unasked(const struct session *session, uint64_t exec_id, struct err *e)
-{
-    const struct exec *exec = session->running;
-    bool is_other = exec != NULL && exec_id != 0 && exec->id != exec_id;
-    if (exec != NULL && exec->question != NULL && !is_other)
-        return 0;
-    if (exec_id != 0)
-        err_set(e, ERR_CONFLICT, "cell %llu does not wait for input", (unsigned long long)exec_id);
-    else
-        err_set(e, ERR_CONFLICT, "no cell of this session waits for input");
-    return err_advise(e, "Send input after an answer whose status is input_required.");
-}
-
 int session_input(struct session *session, uint64_t exec_id, const char *text, size_t len,
                   const struct exec_wait *wait, struct exec **ret_exec, struct err *e)
 {
-    session_touch(session);
-    if (session_refuse_if_dead(session, e) < 0 || input_refuse_unasked(session, exec_id, e) < 0)
+    session_restart_idle(session);
+    if (session_refuse_if_dead(session, e) < 0)
         return -1;
     struct exec *exec = session->running;
+    bool is_other = exec != NULL && exec_id != 0 && exec->id != exec_id;
+    if (exec == NULL || exec->question == NULL || is_other) {
+        if (exec_id != 0)
+            err_set(e, ERR_CONFLICT, "cell %llu does not wait for input",
+                    (unsigned long long)exec_id);
+        else
+            err_set(e, ERR_CONFLICT, "no cell of this session waits for input");
+        return err_advise(e, "Send input after an answer whose status is input_required.");
+    }
     exec_resume(exec);
     *ret_exec = exec;
     wait_resume(exec, wait);

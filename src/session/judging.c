@@ -55,7 +55,7 @@ int session_judge(struct session *session, const struct head_question *question,
                   void *context, struct judging **ret, struct err *e)
 {
     *ret = NULL;
-    session_touch(session);
+    session_restart_idle(session);
     if (session_refuse_if_dead(session, e) < 0)
         return -1;
     bool is_settling = session->state == SESSION_BUSY && session->running == NULL &&

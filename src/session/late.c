@@ -128,7 +128,7 @@ void late_watch(struct session *session)
 void session_take_new(struct session *session, enum output_stream stream, struct buf *out,
                       uint64_t *ret_dropped)
 {
-    session_touch(session);
+    session_restart_idle(session);
     if (session->running != NULL)
         exec_drain(session->running);
     LIST_EACH(&session->late, node)

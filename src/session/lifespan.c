@@ -18,22 +18,18 @@ static uint64_t lifespan_dead_due_ms(const struct session *session)
     return session->life.died_ms + clock_scaled_ms(DEAD_MS);
 }
 
-/* Also one whose cell waits for a line that nobody sends; not one that somebody is connected to. */
-static bool lifespan_is_idle(const struct session *session)
-{
-    if (ports_are_used(session) || terminals_are_open(session))
-        return false;
-    return session->state == SESSION_IDLE ||
-           (session->running != NULL && session->running->question != NULL);
-}
-
 /* When it ends if it is left alone until then. One that works now cannot be due before it has
  * rested for the whole time. */
 static uint64_t lifespan_idle_due_ms(const struct session *session, uint64_t now_ms)
 {
     if (session->life.idle_timeout_secs == 0)
         return UINT64_MAX;
-    uint64_t since_ms = lifespan_is_idle(session) ? session->life.used_ms : now_ms;
+    /* Also one whose cell waits for a line that nobody sends; not one that somebody is connected
+     * to. */
+    bool is_idle = !ports_are_used(session) && !terminals_are_open(session) &&
+                   (session->state == SESSION_IDLE ||
+                    (session->running != NULL && session->running->question != NULL));
+    uint64_t since_ms = is_idle ? session->life.idle_since_ms : now_ms;
     uint64_t patience = session->background.is_on ? BACKGROUND_PATIENCE : 1;
     return since_ms + (uint64_t)session->life.idle_timeout_secs * 1000 * patience;
 }
@@ -62,48 +58,6 @@ static uint64_t lifespan_forgotten_due_ms(const struct session *session, uint64_
     return now_ms + (end_ms > wall_ms ? end_ms - wall_ms : 0);
 }
 
-/* Returns when to look again. */
-static uint64_t lifespan_end_forgotten(struct engine *engine, uint64_t now_ms)
-{
-    uint64_t next_ms = UINT64_MAX;
-    LIST_EACH(&engine->suspended, node) {
-        struct session *session = CONTAINER_OF(node, struct session, node);
-        uint64_t due_ms = lifespan_forgotten_due_ms(session, now_ms);
-        if (due_ms <= now_ms)
-            session_delete(session);
-        else
-            next_ms = MIN(next_ms, due_ms);
-    }
-    return next_ms;
-}
-
-/* A cell that waits for a line that nobody sends is interrupted first. False if the session cannot
- * be suspended. */
-static bool lifespan_rest(struct session *session)
-{
-    if (!suspend_soon(session))
-        return false;
-    if (session->running != NULL)
-        exec_interrupt(session);
-    return true;
-}
-
-/* Likewise, of dead ones whose files are still there. */
-static uint64_t lifespan_end_dead(struct engine *engine, uint64_t now_ms)
-{
-    uint64_t next_ms = UINT64_MAX;
-    LIST_EACH(&engine->dead, node) {
-        struct session *session = CONTAINER_OF(node, struct session, node);
-        if (!session->files.are_left)
-            continue;
-        if (lifespan_dead_due_ms(session) <= now_ms)
-            session_free(session);
-        else
-            next_ms = MIN(next_ms, lifespan_dead_due_ms(session));
-    }
-    return next_ms;
-}
-
 static void lifespan_on_due(void *context)
 {
     struct engine *engine = context;
@@ -114,17 +68,34 @@ static void lifespan_on_due(void *context)
                  age_ms = lifespan_age_due_ms(session);
         if (age_ms <= now_ms)
             session_end(session, DEATH_BY_AGE);
-        else if (idle_ms <= now_ms && !lifespan_rest(session))
-            session_end(session, DEATH_BY_IDLENESS);
-        else if (idle_ms <= now_ms)
-            next_ms =
-                MIN(next_ms,
-                    now_ms + LIFESPAN_SAVE_MS); /* if it cannot be saved, that is tried again */
-        else
+        else if (idle_ms > now_ms)
             next_ms = MIN(next_ms, MIN(idle_ms, age_ms));
+        else if (!suspend_soon(session))
+            session_end(session, DEATH_BY_IDLENESS);
+        else {
+            if (session->running != NULL)
+                exec_interrupt(session); /* it waits for a line that nobody sends */
+            /* If the session cannot be saved, that is tried again. */
+            next_ms = MIN(next_ms, now_ms + LIFESPAN_SAVE_MS);
+        }
     }
-    next_ms = MIN(next_ms,
-                  MIN(lifespan_end_forgotten(engine, now_ms), lifespan_end_dead(engine, now_ms)));
+    LIST_EACH(&engine->suspended, node) {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        uint64_t due_ms = lifespan_forgotten_due_ms(session, now_ms);
+        if (due_ms <= now_ms)
+            session_delete(session);
+        else
+            next_ms = MIN(next_ms, due_ms);
+    }
+    LIST_EACH(&engine->dead, node) {
+        struct session *session = CONTAINER_OF(node, struct session, node);
+        if (!session->files.are_left)
+            continue;
+        if (lifespan_dead_due_ms(session) <= now_ms)
+            session_free(session);
+        else
+            next_ms = MIN(next_ms, lifespan_dead_due_ms(session));
+    }
     lifespan_set_timer(engine, next_ms, now_ms);
 }
 

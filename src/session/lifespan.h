@@ -12,12 +12,16 @@ struct lifespan {
     uint32_t idle_timeout_secs; /* 0 if it may be idle for ever */
     uint32_t max_age_secs;      /* 0 if it may live for ever */
     uint64_t spawned_at_ms;     /* wall clock */
-    uint64_t worked_at_ms;      /* wall clock: when a cell last began or ended, or it was made */
-    uint64_t born_ms;           /* monotonic: since when it lives */
-    uint64_t used_ms;           /* monotonic: when somebody last wanted something of it */
-    uint64_t suspended_at_ms;   /* wall clock: since when it is suspended, or last was */
-    uint64_t died_ms;           /* monotonic: since when it is dead */
-    bool wants_rest;            /* it is to be suspended when it is saved */
+    /* Wall clock: when a cell last began or ended, or the session was made. What callers are told
+     * as `used_at`, and what lists are sorted by; a look at the session does not count. */
+    uint64_t last_cell_at_ms;
+    uint64_t born_ms; /* monotonic: since when it lives */
+    /* Monotonic: what idle_timeout_secs counts from. Moved by session_restart_idle: whenever a
+     * caller wants anything of the session, and while processes of its own work. */
+    uint64_t idle_since_ms;
+    uint64_t suspended_at_ms; /* wall clock: since when it is suspended, or last was */
+    uint64_t died_ms;         /* monotonic: since when it is dead */
+    bool wants_rest;          /* it is to be suspended when it is saved */
     bool is_stale; /* it may be due earlier than before; until settle.c has passed it on */
 };
 

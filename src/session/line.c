@@ -42,40 +42,29 @@ static bool line_is_kept(const struct session *session, const struct checkpoint 
            (checkpoint->id >= oldest || checkpoint == session->timeline.current);
 }
 
-static const struct checkpoint *line_kept_parent(const struct session *session,
-                                                 const struct checkpoint *checkpoint,
-                                                 uint64_t oldest)
+static void line_put_checkpoint(struct json_out *json, const struct session *session,
+                                const struct checkpoint *checkpoint, uint64_t oldest)
 {
     const struct checkpoint *parent = checkpoint->parent;
     while (parent != NULL && !line_is_kept(session, parent, oldest))
         parent = parent->parent;
-    return parent;
-}
-
-static void line_put_cells(struct json_out *json, const struct timeline_cells *cells)
-{
-    size_t n = MIN(cells->n, (size_t)LINE_CELLS_MAX);
-    json_put_key(json, "cells");
-    json_put_array(json);
-    for (size_t i = cells->n - n; i < cells->n; i++)
-        json_put_int(json, (int64_t)cells->ids[i]);
-    json_put_array_end(json);
-    json_put_member_int(json, "more_cells", (int64_t)(cells->n_more + cells->n - n));
-}
-
-static void line_put_checkpoint(struct json_out *json, const struct session *session,
-                                const struct checkpoint *checkpoint, uint64_t oldest)
-{
-    const struct checkpoint *parent = line_kept_parent(session, checkpoint, oldest);
     struct timeline_cells cells = timeline_cells_between(parent, checkpoint);
+    size_t n = MIN(cells.n, (size_t)LINE_CELLS_MAX);
     json_put_object(json);
     json_put_member_int(json, "id", (int64_t)checkpoint->id);
     json_put_member_int(json, "parent", parent != NULL ? (int64_t)parent->id : 0);
     json_put_member_int(json, "cell", (int64_t)checkpoint->last_cell);
     json_put_member_int(json, "at_ms", (int64_t)checkpoint->at_ms);
     json_put_member_str(json, "files", checkpoint->manifest);
+    if (checkpoint->explored[0] != '\0')
+        json_put_member_str(json, "explored", checkpoint->explored);
     json_put_member_bool(json, "cut_off", timeline_is_cut_off(checkpoint, parent));
-    line_put_cells(json, &cells);
+    json_put_key(json, "cells");
+    json_put_array(json);
+    for (size_t i = cells.n - n; i < cells.n; i++)
+        json_put_int(json, (int64_t)cells.ids[i]);
+    json_put_array_end(json);
+    json_put_member_int(json, "more_cells", (int64_t)(cells.n_more + cells.n - n));
     json_put_object_end(json);
     timeline_cells_free(&cells);
 }
@@ -122,6 +111,9 @@ static void line_read_checkpoint(struct session *session, const json_t *told)
         return;
     struct checkpoint *checkpoint =
         timeline_add_saved(session, id, line_number(told, "cell"), files != NULL ? files : "");
+    const char *explored = json_string_value(json_object_get(told, "explored"));
+    if (explored != NULL && strlen(explored) == TIMELINE_HASH_SIZE - 1)
+        timeline_amend_explored(session, checkpoint, explored);
     checkpoint->parent = timeline_find(session, line_number(told, "parent"));
     checkpoint->at_ms = line_number(told, "at_ms");
     checkpoint->is_cut_off = json_is_true(json_object_get(told, "cut_off"));

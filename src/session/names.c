@@ -63,18 +63,6 @@ json_t *names_news(json_t *names)
     return NULL;
 }
 
-static size_t names_find_item(const json_t *items, const char *name)
-{
-    size_t i = 0;
-    while (i < json_array_size(items)) {
-        const char *other = json_string_value(json_object_get(json_array_get(items, i), "name"));
-        if (other != NULL && strcmp(other, name) == 0)
-            break;
-        i++;
-    }
-    return i;
-}
-
 /* Of a name that the cell added or changed nobody has told more than that: it is listed alone. */
 static void names_replace_items(json_t *items, const json_t *news, const char *member,
                                 bool is_there)
@@ -82,9 +70,15 @@ static void names_replace_items(json_t *items, const json_t *news, const char *m
     size_t i;
     const json_t *name;
     json_array_foreach(json_object_get(news, member), i, name) {
-        size_t at = names_find_item(items, json_string_value(name));
-        if (at < json_array_size(items))
-            json_array_remove(items, at);
+        size_t k;
+        const json_t *item;
+        json_array_foreach(items, k, item) {
+            const char *other = json_string_value(json_object_get(item, "name"));
+            if (other != NULL && strcmp(other, json_string_value(name)) == 0) {
+                json_array_remove(items, k);
+                break;
+            }
+        }
         if (is_there && json_array_size(items) < NAMES_MAX)
             json_array_append_new(
                 items, json_pack("{sO ss}", "name", (json_t *)(uintptr_t)name, "type", "?"));
@@ -115,14 +109,6 @@ static void names_bring_up_to_date(struct session *session, const json_t *news, 
 
 enum { NAMES_RECENT = 64 }; /* cells */
 
-static bool names_are_among(const struct timeline_cells *cells, uint64_t id)
-{
-    for (size_t i = 0; i < cells->n; i++)
-        if (cells->ids[i] == id)
-            return true;
-    return false;
-}
-
 static bool names_list_has(const json_t *list, const json_t *name)
 {
     size_t i;
@@ -148,7 +134,7 @@ json_t *names_undone(const struct session *session, const struct timeline_cells 
         json_array_foreach(session->names.recent, i, entry) {
             uint64_t number = (uint64_t)json_integer_value(json_object_get(entry, "number"));
             const json_t *names = json_object_get(entry, "names");
-            if (!names_are_among(cells, number))
+            if (!timeline_cells_have(cells, number))
                 continue;
             json_array_foreach(json_object_get(names, ways[w].done), k, name) {
                 bool is_gone = names_list_has(json_object_get(undone, "removed"), name);
@@ -166,24 +152,19 @@ json_t *names_undone(const struct session *session, const struct timeline_cells 
     return NULL;
 }
 
-static void names_note(struct session *session, uint64_t number, json_t *names)
-{
-    json_t *news = names_news(names);
-    if (news == NULL)
-        return;
-    if (session->names.recent == NULL)
-        session->names.recent = json_array();
-    json_array_append_new(session->names.recent,
-                          json_pack("{sI sO}", "number", (json_int_t)number, "names", news));
-    if (json_array_size(session->names.recent) > NAMES_RECENT)
-        json_array_remove(session->names.recent, 0);
-}
-
 void names_on_verdict(struct exec *exec, json_t *names)
 {
     struct session *session = exec->session;
     session->ended_exec = exec->id;
-    names_note(session, exec->id, names);
+    json_t *news = names_news(names);
+    if (news != NULL) {
+        if (session->names.recent == NULL)
+            session->names.recent = json_array();
+        json_array_append_new(session->names.recent,
+                              json_pack("{sI sO}", "number", (json_int_t)exec->id, "names", news));
+        if (json_array_size(session->names.recent) > NAMES_RECENT)
+            json_array_remove(session->names.recent, 0);
+    }
     if (json_object_get(names, "items") != NULL)
         names_remember(session, names, exec->id);
     else if (names != NULL)
@@ -218,7 +199,7 @@ int session_names(struct session *session, const struct names_listener *listener
                   struct names_wait **ret_wait, struct err *e)
 {
     *ret_wait = NULL;
-    session_touch(session);
+    session_restart_idle(session);
     if (session_refuse_if_dead(session, e) < 0)
         return -1;
     if (session->state != SESSION_IDLE || session->ending.wish != DEATH_UNWISHED) {

@@ -59,16 +59,6 @@ static void oneshot_on_files(void *context)
     oneshot_one_less(o);
 }
 
-static void oneshot_find_files(struct oneshot *o)
-{
-    bool can_look = o->session->state != SESSION_DEAD && o->engine->store != NULL;
-    if (!o->request.wants_files || !can_look || oneshot_files_are_none(o->session, &o->untouched))
-        return;
-    o->files =
-        oneshot_files_find(o->session, &o->request, o->given, &o->answer, oneshot_on_files, o);
-    o->n_pending += o->files != NULL;
-}
-
 /* ---- running --------------------------------------------------------------------------------- */
 
 static const struct exec_listener exec_listener, exec_stream;
@@ -111,12 +101,6 @@ static void oneshot_give_input(struct oneshot *o, const struct exec_result *resu
         oneshot_fail(o, &e);
 }
 
-static bool oneshot_is_to_be_saved(const struct oneshot *o)
-{
-    bool is_wanted = o->request.captures || o->request.state_name != NULL;
-    return is_wanted && o->answer.exit_code == 0 && o->session->state == SESSION_IDLE;
-}
-
 static void oneshot_on_result(void *context, const struct exec_result *result)
 {
     struct oneshot *o = context;
@@ -128,8 +112,14 @@ static void oneshot_on_result(void *context, const struct exec_result *result)
     }
     oneshot_take_result(&o->answer, &o->request, result);
     o->n_pending = 1;
-    oneshot_find_files(o);
-    if (oneshot_is_to_be_saved(o))
+    bool can_look = o->session->state != SESSION_DEAD && o->engine->store != NULL;
+    if (o->request.wants_files && can_look && !oneshot_files_are_none(o->session, &o->untouched)) {
+        o->files =
+            oneshot_files_find(o->session, &o->request, o->given, &o->answer, oneshot_on_files, o);
+        o->n_pending += o->files != NULL;
+    }
+    bool keeps_state = o->request.captures || o->request.state_name != NULL;
+    if (keeps_state && o->answer.exit_code == 0 && o->session->state == SESSION_IDLE)
         oneshot_save(o);
     else
         oneshot_one_less(o);

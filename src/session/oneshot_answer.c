@@ -8,14 +8,6 @@ static void oneshot_append_text(struct buf *out, const struct exec_text *text)
     buf_append(out, text->text, text->len);
 }
 
-/* "invalid syntax (<string>, line 1)" is the whole of what Python says; the place comes extra. */
-static size_t oneshot_without_place(const struct exec_error *error)
-{
-    const char *place = memmem(error->message.text, error->message.len, " (<string>, line ",
-                               sizeof(" (<string>, line ") - 1);
-    return place != NULL ? (size_t)(place - error->message.text) : error->message.len;
-}
-
 static bool oneshot_is_syntax_error(const struct exec_error *error)
 {
     static const char *const names[] = {"SyntaxError", "IndentationError", "TabError"};
@@ -43,32 +35,32 @@ static void oneshot_append_report(struct buf *stream, const char *text, size_t l
     buf_append(stream, text, len);
 }
 
-/* It left by an exit with a code or with words. */
-static void oneshot_take_exit(struct oneshot_answer *a, const struct exec_error *error)
-{
-    char *end;
-    strtol(error->message.text, &end, 10);
-    bool is_code = error->message.len > 0 && *end == '\0';
-    if (is_code)
-        buf_printf(&a->error, "Exited with code %d", a->exit_code);
-    else
-        oneshot_append_text(&a->error, &error->message);
-    if (!is_code)
-        oneshot_append_report(&a->streams[OUTPUT_STDERR], error->message.text, error->message.len);
-}
-
 static void oneshot_take_error(struct oneshot_answer *a, const struct exec_result *result)
 {
     const struct exec_error *error = result->error;
     a->exit_code = result->has_exit_code ? result->exit_code : ONESHOT_FAILED;
     if (oneshot_is_syntax_error(error)) {
-        oneshot_take_line(a, error, oneshot_without_place(error));
+        /* "invalid syntax (<string>, line 1)" is the whole of what Python says; the place comes
+         * extra. */
+        static const char mark[] = " (<string>, line ";
+        const char *text = error->message.text;
+        const char *place = memmem(text, error->message.len, mark, sizeof(mark) - 1);
+        oneshot_take_line(a, error, place != NULL ? (size_t)(place - text) : error->message.len);
         _buf_ struct buf line = BUF_INIT(ONESHOT_ERROR_MAX);
         buf_printf(&line, "%s (line %lld)", buf_str(&a->error),
                    (long long)json_integer_value(error->line));
         oneshot_append_report(&a->streams[OUTPUT_STDERR], buf_str(&line), line.len);
     } else if (strcmp(error->name, "SystemExit") == 0) {
-        oneshot_take_exit(a, error);
+        /* It left by an exit with a code or with words. */
+        char *end;
+        strtol(error->message.text, &end, 10);
+        if (error->message.len > 0 && *end == '\0') {
+            buf_printf(&a->error, "Exited with code %d", a->exit_code);
+        } else {
+            oneshot_append_text(&a->error, &error->message);
+            oneshot_append_report(&a->streams[OUTPUT_STDERR], error->message.text,
+                                  error->message.len);
+        }
     } else {
         oneshot_take_line(a, error, error->message.len);
         bool has_traceback = error->traceback.text != NULL;
@@ -98,19 +90,14 @@ void oneshot_take_timeout(struct oneshot_answer *a, uint32_t timeout_ms)
     buf_printf(&a->error, "Execution timed out after %g seconds", timeout_ms / 1000.0);
 }
 
-static void oneshot_take_value(struct oneshot_answer *a, const json_t *value)
-{
-    const json_t *text = json_object_get(value, "text");
-    if (!json_is_string(text))
-        return;
-    buf_append(&a->streams[OUTPUT_STDOUT], json_string_value(text), json_string_length(text));
-    buf_append_char(&a->streams[OUTPUT_STDOUT], '\n');
-}
-
 /* It came to its end, or left without an error: with a value, and with the status of a program. */
 static void oneshot_take_end(struct oneshot_answer *a, const struct exec_result *result)
 {
-    oneshot_take_value(a, result->value.output);
+    const json_t *text = json_object_get(result->value.output, "text");
+    if (json_is_string(text)) {
+        buf_append(&a->streams[OUTPUT_STDOUT], json_string_value(text), json_string_length(text));
+        buf_append_char(&a->streams[OUTPUT_STDOUT], '\n');
+    }
     if (result->has_last_status)
         a->exit_code = result->last_status;
     if (result->has_exit_code)

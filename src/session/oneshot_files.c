@@ -67,20 +67,6 @@ static bool oneshot_files_is_of_interest(const char *path)
     return true;
 }
 
-static void oneshot_files_take_entry(struct oneshot_files *f, const struct manifest_entry *entry)
-{
-    if (entry->type != MANIFEST_FILE || !oneshot_files_is_of_interest(entry->path))
-        return;
-    if (f->n_found == ONESHOT_FILES_MAX || !utf8_is_valid(entry->path, entry->path_len)) {
-        f->n_omitted++;
-        return;
-    }
-    struct found *found = &f->found[f->n_found++];
-    found->path = mem_strdup(entry->path);
-    found->bytes = entry->size;
-    blob_hex(&entry->hash, found->hash);
-}
-
 static void oneshot_files_list_in_worker(uv_work_t *uv)
 {
     struct oneshot_files *f = CONTAINER_OF(uv, struct oneshot_files, uv);
@@ -89,33 +75,37 @@ static void oneshot_files_list_in_worker(uv_work_t *uv)
         f->is_bad = true;
         return;
     }
-    for (size_t i = 0; i < manifest->n_entries; i++)
-        oneshot_files_take_entry(f, &manifest->entries[i]);
+    for (size_t i = 0; i < manifest->n_entries; i++) {
+        const struct manifest_entry *entry = &manifest->entries[i];
+        if (entry->type != MANIFEST_FILE || !oneshot_files_is_of_interest(entry->path))
+            continue;
+        if (f->n_found == ONESHOT_FILES_MAX || !utf8_is_valid(entry->path, entry->path_len)) {
+            f->n_omitted++;
+            continue;
+        }
+        struct found *found = &f->found[f->n_found++];
+        found->path = mem_strdup(entry->path);
+        found->bytes = entry->size;
+        blob_hex(&entry->hash, found->hash);
+    }
     manifest_free(manifest);
 }
 
 /* ---- sharing --------------------------------------------------------------------------------- */
 
-/* The last part of a path, cut where a character begins. */
-static void oneshot_files_name_of(const char *path, char out[NAME_SHOWN_MAX + 1])
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    size_t len = strlen(name);
-    const char *start = len > NAME_SHOWN_MAX ? name + len - NAME_SHOWN_MAX : name;
-    while ((*start & 0xc0) == 0x80)
-        start++; /* the end is kept: it says what kind of file it is */
-    snprintf(out, NAME_SHOWN_MAX + 1, "%s", start);
-}
-
 static void oneshot_files_share(struct oneshot_files *f, struct found *found)
 {
     struct err e;
-    char name[NAME_SHOWN_MAX + 1];
     struct oneshot_answer *a = f->answer;
     struct oneshot_file *file = &a->files[a->n_files];
     ids_token(file->token);
-    oneshot_files_name_of(found->path, name);
+    /* The last part of the path, cut where a character begins. */
+    const char *slash = strrchr(found->path, '/');
+    const char *name = slash != NULL ? slash + 1 : found->path;
+    if (strlen(name) > NAME_SHOWN_MAX)
+        name += strlen(name) - NAME_SHOWN_MAX;
+    while ((*name & 0xc0) == 0x80)
+        name++; /* the end is kept: it says what kind of file it is */
     struct store_shared row = {.token = file->token,
                                .owner = f->owner,
                                .name = name,

@@ -36,6 +36,7 @@ void outcome_free(struct exec *exec)
     free(exec->denied);
     free(exec->certificate);
     free(exec->unrecorded);
+    free(exec->replaced);
     json_decref(exec->extra);
     cell_leave(exec->cell);
     free(exec);
@@ -78,7 +79,7 @@ void outcome_record(struct exec *exec, const struct exec_outcome *outcome)
 void outcome_retire(struct exec *exec)
 {
     struct session *session = exec->session;
-    session_touch(session);
+    session_restart_idle(session);
     exec_resume(exec);
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_flush_held(&exec->pipes[i]);
@@ -119,16 +120,6 @@ void outcome_hold_crash(struct session *session)
     wait_hold(exec, &outcome);
 }
 
-static struct exec *outcome_find_crashed(const struct session *session)
-{
-    LIST_EACH(&session->held, node) {
-        struct exec *exec = CONTAINER_OF(node, struct exec, kept);
-        if (exec->certificate != NULL)
-            return exec;
-    }
-    return NULL;
-}
-
 static void outcome_add_return(struct session *session, uint64_t checkpoint, json_t *extra)
 {
     session->was_rolled_back = true;
@@ -136,20 +127,14 @@ static void outcome_add_return(struct session *session, uint64_t checkpoint, jso
     exec_add_news(session, extra);
 }
 
-/* On the streams, as a terminal would show it, and in the members of the next answer. */
-static void outcome_tell_next(struct session *session, struct exec *crashed, uint64_t checkpoint,
-                              json_t *extra)
-{
-    const struct death *death = crashed->certificate;
-    _buf_ struct buf words = BUF_INIT(KIB * 4);
-    buf_printf(&words, "%s: %s\n%s", death->name, death->message, death->advice);
-    exec_echo(crashed, OUTPUT_STDERR, buf_str(&words));
-    outcome_add_return(session, checkpoint, json_incref(extra));
-}
-
 void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *extra)
 {
-    struct exec *exec = outcome_find_crashed(session);
+    struct exec *exec = NULL;
+    LIST_EACH(&session->held, node) {
+        struct exec *held = CONTAINER_OF(node, struct exec, kept);
+        if (exec == NULL && held->certificate != NULL)
+            exec = held;
+    }
     if (exec == NULL) {
         outcome_add_return(session, checkpoint, extra);
         return;
@@ -159,8 +144,15 @@ void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *
              (unsigned long long)checkpoint, checkpoint == 0 ? ", its beginning" : "");
     /* Elsewhere the names and cells that are undone are told beside the advice. */
     death_conclude(exec->certificate, exec->echoes ? fate : "");
-    if (exec->echoes && exec->listener == NULL) /* whoever left it asks for the next one */
-        outcome_tell_next(session, exec, checkpoint, extra);
+    if (exec->echoes && exec->listener == NULL) {
+        /* Whoever left the cell asks for the next one: on the streams, as a terminal would show it,
+         * and in the members of the next answer. */
+        const struct death *death = exec->certificate;
+        _buf_ struct buf words = BUF_INIT(KIB * 4);
+        buf_printf(&words, "%s: %s\n%s", death->name, death->message, death->advice);
+        exec_echo(exec, OUTPUT_STDERR, buf_str(&words));
+        outcome_add_return(session, checkpoint, json_incref(extra));
+    }
     exec->is_rolled_back = true;
     exec->rolled_back_to = checkpoint;
     json_decref(exec->extra);
@@ -168,20 +160,12 @@ void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *
     wait_release(exec);
 }
 
-static bool outcome_is_among(const struct timeline_cells *cells, uint64_t id)
-{
-    for (size_t i = 0; i < cells->n; i++)
-        if (cells->ids[i] == id)
-            return true;
-    return false;
-}
-
 void outcome_answer_undone(struct session *session, const struct timeline_cells *undone,
                            uint64_t checkpoint)
 {
     LIST_EACH(&session->held, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
-        if (exec->certificate != NULL || !outcome_is_among(undone, exec->id))
+        if (exec->certificate != NULL || !timeline_cells_have(undone, exec->id))
             continue;
         if (exec->extra == NULL)
             exec->extra = json_object();

@@ -43,32 +43,11 @@ static void pictures_release(void *owner)
     json_decref(owner);
 }
 
-static uint64_t pictures_decoded_size(const char *text, size_t len)
-{
-    uint64_t bytes = (uint64_t)len / 4 * 3;
-    for (size_t i = 0; i < 2 && i < len && text[len - 1 - i] == '='; i++)
-        bytes--;
-    return bytes;
-}
-
 static void pictures_copy_member(json_t *to, const json_t *from, const char *name)
 {
     json_t *value = json_object_get(from, name);
     if (value != NULL)
         json_object_set(to, name, value);
-}
-
-/* What its bytes say it is goes before what the sandbox says. */
-static void pictures_describe(json_t *output, const json_t *shown, const char *data, size_t len)
-{
-    enum image_format format;
-    uint32_t width, height;
-    pictures_copy_member(output, shown, "format");
-    if (!image_probe_base64(data, len, &format, &width, &height))
-        return;
-    json_object_set_new(output, "format", json_string(image_format_name(format)));
-    json_object_set_new(output, "width", json_integer(width));
-    json_object_set_new(output, "height", json_integer(height));
 }
 
 static json_t *pictures_make_reference(struct cell_record *record, const json_t *shown,
@@ -82,7 +61,15 @@ static json_t *pictures_make_reference(struct cell_record *record, const json_t 
     if (is_svg)
         json_object_set_new(output, "format", json_string("svg"));
     else
-        pictures_describe(output, shown, text, len);
+        pictures_copy_member(output, shown, "format");
+    /* What the picture's bytes say it is goes before what the sandbox says. */
+    enum image_format format;
+    uint32_t width, height;
+    if (!is_svg && image_probe_base64(text, len, &format, &width, &height)) {
+        json_object_set_new(output, "format", json_string(image_format_name(format)));
+        json_object_set_new(output, "width", json_integer(width));
+        json_object_set_new(output, "height", json_integer(height));
+    }
     json_object_set_new(output, "bytes", json_integer((json_int_t)bytes));
     json_object_set_new(output, "ref",
                         json_sprintf(STORE_IMAGE_REF, record->notebook->id, record->cell->id, n));
@@ -94,19 +81,6 @@ static json_t *pictures_make_reference(struct cell_record *record, const json_t 
     pictures_copy_member(output, shown, "metadata");
     pictures_copy_member(output, shown, "late");
     return output;
-}
-
-static void pictures_tell_exec(struct picture *picture, bool is_kept)
-{
-    struct exec *exec = picture->record->exec;
-    if (exec->has_inline_images || !is_kept)
-        json_object_set(picture->output, picture->is_svg ? "svg" : "data", picture->data);
-    if (!is_kept) { /* as if there were no notebook */
-        json_object_del(picture->output, "ref");
-        json_object_del(picture->output, "url");
-        json_object_del(picture->output, "bytes");
-    }
-    exec_displayed(exec, picture->shown, picture->output, is_kept && !exec->has_inline_images);
 }
 
 static void pictures_on_kept(void *context, const char *hash, uint64_t bytes, const struct err *e)
@@ -123,8 +97,18 @@ static void pictures_on_kept(void *context, const char *hash, uint64_t bytes, co
         transcript_lose_blob(&record->cell->transcript, picture->serial, e->message);
     record->n_storing--;
     notebooks_hold(notebook);
-    if (record->exec != NULL) {
-        pictures_tell_exec(picture, e == NULL); /* the cell may end by it, and the record with it */
+    struct exec *exec = record->exec;
+    if (exec != NULL) {
+        if (exec->has_inline_images || e != NULL)
+            json_object_set(picture->output, picture->is_svg ? "svg" : "data", picture->data);
+        if (e != NULL) { /* as if there were no notebook */
+            json_object_del(picture->output, "ref");
+            json_object_del(picture->output, "url");
+            json_object_del(picture->output, "bytes");
+        }
+        /* The cell may end by it, and the record with it. */
+        exec_displayed(exec, picture->shown, picture->output,
+                       e == NULL && !exec->has_inline_images);
     } else {
         if (!record->is_outrun) {
             recording_put(record);
@@ -249,9 +233,11 @@ uint64_t pictures_keep(struct exec *exec, json_t *output, enum recording_place p
     picture->is_svg = is_svg;
     picture->data = json_incref(data);
     picture->shown = json_incref(output);
-    picture->bytes = is_svg
-                         ? json_string_length(data)
-                         : pictures_decoded_size(json_string_value(data), json_string_length(data));
+    const char *text = json_string_value(data);
+    size_t len = json_string_length(data);
+    picture->bytes = is_svg ? len : len / 4 * 3;
+    for (size_t i = 0; !is_svg && i < 2 && i < len && text[len - 1 - i] == '='; i++)
+        picture->bytes--; /* base64 */
     picture->output = pictures_make_reference(record, output, data, is_svg, picture->bytes);
     struct transcript *t = &record->cell->transcript;
     uint64_t serial = place == RECORDING_VALUE

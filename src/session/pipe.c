@@ -4,10 +4,12 @@
 #include "session/pipe.h"
 
 #include "base/utf8.h"
+#include "cell/redact.h"
 #include "loop/loop.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/recording.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +21,7 @@ enum {
     PIPE_MODE = 0622,
 };
 
-int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream stream,
-                   int *ret_write_fd)
+static int pipe_make(struct spare_pipe *ret)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) < 0)
@@ -33,18 +34,47 @@ int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream
         close(fds[1]);
         return -errnum;
     }
-    pipe->exec = exec;
-    pipe->stream = stream;
-    pipe->fd = fds[0];
-    *ret_write_fd = fds[1];
+    *ret = (struct spare_pipe){.is_there = true, .read_fd = fds[0], .write_fd = fds[1]};
     return 0;
 }
 
-void exec_pipe_close(struct exec_pipe *pipe)
+int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream stream,
+                   int *ret_write_fd)
 {
-    loop_poll_close(take_ptr(pipe->poll), NULL);
-    if (pipe->fd >= 0)
-        close(take_fd(&pipe->fd));
+    struct spare_pipe *spare = &exec->session->engine->spare_pipes[stream], made = *spare;
+    int rc = made.is_there ? 0 : pipe_make(&made);
+    if (rc < 0)
+        return rc;
+    spare->is_there = false;
+    pipe->exec = exec;
+    pipe->stream = stream;
+    pipe->fd = made.read_fd;
+    if (exec->session->engine->config.redacts_credentials && exec->session->exploring.is_on) {
+        pipe->is_redacted = true;
+        pipe->redactor = mem_alloc(sizeof(*pipe->redactor));
+        redactor_init(pipe->redactor);
+    }
+    *ret_write_fd = made.write_fd;
+    return 0;
+}
+
+void exec_pipes_spare(struct engine *engine)
+{
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        if (!engine->spare_pipes[i].is_there && pipe_make(&engine->spare_pipes[i]) < 0)
+            return; /* whoever needs one says why there is none */
+}
+
+void exec_pipes_drop(struct engine *engine)
+{
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+        struct spare_pipe *spare = &engine->spare_pipes[i];
+        if (!spare->is_there)
+            continue;
+        spare->is_there = false;
+        close(spare->read_fd);
+        close(spare->write_fd);
+    }
 }
 
 /* To those who hear of text at once, as far as it ends with a whole character: the caller, and the
@@ -72,6 +102,46 @@ void exec_pipe_flush_held(struct exec_pipe *pipe)
     if (pipe->n_held > 0 && exec->listener != NULL && exec->listener->on_output != NULL)
         exec->listener->on_output(exec->context, pipe->stream, pipe->held, pipe->n_held);
     pipe->n_held = 0;
+}
+
+/* Text that the cell wrote; in a place that has room for held bytes before it. */
+static void pipe_take(struct exec_pipe *pipe, char *bytes, size_t len)
+{
+    struct exec *exec = pipe->exec;
+    bool is_aside = exec->record == NULL;
+    transcript_append(&exec->cell->transcript, pipe->stream, bytes, len, is_aside);
+    pipe_tell(pipe, bytes, len, is_aside);
+}
+
+/* The same of what a redactor let pass. */
+static void pipe_take_redacted(struct exec_pipe *pipe, const struct buf *text)
+{
+    char *room = pipe->exec->session->engine->scratch + sizeof(pipe->held);
+    for (size_t at = 0, part; at < text->len; at += part) {
+        part = MIN(text->len - at, (size_t)ENGINE_READ_BYTES);
+        memcpy(room, text->data + at, part);
+        pipe_take(pipe, room, part);
+    }
+}
+
+void exec_pipe_release(struct exec_pipe *pipe)
+{
+    _buf_ struct buf rest = BUF_INIT(SIZE_MAX / 4);
+    if (pipe->redactor == NULL)
+        return;
+    redactor_end(pipe->redactor, &rest);
+    pipe_take_redacted(pipe, &rest);
+}
+
+void exec_pipe_close(struct exec_pipe *pipe)
+{
+    loop_poll_close(take_ptr(pipe->poll), NULL);
+    if (pipe->fd >= 0)
+        close(take_fd(&pipe->fd));
+    if (pipe->redactor != NULL) {
+        redactor_free(pipe->redactor);
+        free(take_ptr(pipe->redactor));
+    }
 }
 
 void exec_pipe_echo(struct exec_pipe *pipe, const char *text, size_t len)
@@ -114,13 +184,15 @@ static ssize_t pipe_read(struct exec_pipe *pipe)
     do
         n = read(pipe->fd, bytes, ENGINE_READ_BYTES);
     while (n < 0 && errno == EINTR);
-    if (n > 0) {
-        struct exec *exec = pipe->exec;
-        bool is_aside = exec->record == NULL;
-        transcript_append(&exec->cell->transcript, pipe->stream, bytes, (size_t)n, is_aside);
-        pipe_tell(pipe, bytes, (size_t)n, is_aside);
+    int errnum = n < 0 ? errno : 0;
+    if (n > 0 && pipe->redactor == NULL) {
+        pipe_take(pipe, bytes, (size_t)n);
+    } else if (n > 0) {
+        _buf_ struct buf text = BUF_INIT(SIZE_MAX / 4);
+        redactor_add(pipe->redactor, bytes, (size_t)n, &text);
+        pipe_take_redacted(pipe, &text);
     }
-    return n < 0 ? -errno : n;
+    return n < 0 ? -errnum : n;
 }
 
 bool exec_pipe_drain(struct exec_pipe *pipe)
@@ -131,6 +203,7 @@ bool exec_pipe_drain(struct exec_pipe *pipe)
         if (n == -EAGAIN)
             break;
         if (n <= 0) {
+            exec_pipe_release(pipe);
             exec_pipe_close(pipe);
             break;
         }
@@ -148,6 +221,7 @@ static void pipe_on_readable(void *context, int events)
     ssize_t n = pipe_read(pipe);
     if (n > 0 || n == -EAGAIN)
         return;
+    exec_pipe_release(pipe);
     exec_pipe_close(pipe);
     exec_pipe_ended(pipe->exec);
 }
@@ -156,10 +230,9 @@ void exec_pipe_watch(struct exec_pipe *pipe)
 {
     if (pipe->fd < 0 || pipe->poll != NULL)
         return;
-    pipe->poll = loop_poll_new(pipe->exec->session->engine->loop, pipe->fd, pipe_on_readable, pipe);
-    if (pipe->poll != NULL)
-        loop_poll_want(pipe->poll, LOOP_READ);
-    else
+    uv_loop_t *loop = pipe->exec->session->engine->loop;
+    pipe->poll = loop_poll_read(loop, pipe->fd, pipe_on_readable, pipe);
+    if (pipe->poll == NULL)
         exec_pipe_close(pipe);
 }
 

@@ -7,8 +7,16 @@
 
 #include "cell/output.h"
 
+struct engine;
 struct exec;
 struct loop_poll;
+struct redactor;
+
+/* A pipe that no interpreter has seen yet. */
+struct spare_pipe {
+    bool is_there;
+    int read_fd, write_fd;
+};
 
 struct exec_pipe {
     struct exec *exec;
@@ -17,14 +25,24 @@ struct exec_pipe {
     struct loop_poll *poll; /* NULL while the loop does not watch it */
     char held[4];           /* the beginning of a character: nobody was told of it yet */
     uint8_t n_held;
+    bool is_redacted;          /* so is whatever the cell shows besides */
+    struct redactor *redactor; /* takes credentials out of the text; NULL: it is shown as it is */
 };
 
-/* Makes the pipe; the writing end is the caller's. */
+/* Makes the pipe, or takes a spare one; the writing end is the caller's. */
 int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream stream,
                    int *ret_write_fd);
+/* Makes the pipes of the next cell, whichever session's that is, while an interpreter works: then
+ * nobody waits for it. Only for a caller whose cells follow each other. */
+void exec_pipes_spare(struct engine *engine);
+/* No cell is expected soon, or none at all. */
+void exec_pipes_drop(struct engine *engine);
 void exec_pipe_close(struct exec_pipe *pipe);
 /* Reads what is in it now and not what is written meanwhile; false if the end was reached. */
 bool exec_pipe_drain(struct exec_pipe *pipe);
+/* What was read until now is all that belongs together: what might have been the beginning of a
+ * credential is text. */
+void exec_pipe_release(struct exec_pipe *pipe);
 /* From now on the loop reads it. */
 void exec_pipe_watch(struct exec_pipe *pipe);
 /* Nothing is expected any more: gives most of the kernel's buffer back. */

@@ -62,7 +62,7 @@ void port_close(struct port_link *link)
     list_remove(&link->node);
     session->ports.n_links--;
     session->engine->n_port_links--;
-    session_touch(session);
+    session_restart_idle(session);
     free(link);
 }
 
@@ -113,17 +113,6 @@ static void ports_on_refused(struct port_link *link)
     ports_fail(link, &e);
 }
 
-/* One that asks for a port of its own number may be connected to itself: TCP allows that. */
-static bool ports_is_own_echo(int sock)
-{
-    struct sockaddr_storage here = {0}, there = {0};
-    socklen_t len = sizeof(here);
-    getsockname(sock, (struct sockaddr *)&here, &len);
-    len = sizeof(there);
-    getpeername(sock, (struct sockaddr *)&there, &len);
-    return memcmp(&here, &there, sizeof(here)) == 0;
-}
-
 static void ports_on_ready(void *context, int events)
 {
     (void)events;
@@ -132,7 +121,13 @@ static void ports_on_ready(void *context, int events)
     socklen_t len = sizeof(error);
     if (getsockopt(link->sock, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         error = errno;
-    if (error != 0 || ports_is_own_echo(link->sock)) {
+    /* One that asks for a port of its own number may be connected to itself: TCP allows that. */
+    struct sockaddr_storage here = {0}, there = {0};
+    len = sizeof(here);
+    getsockname(link->sock, (struct sockaddr *)&here, &len);
+    len = sizeof(there);
+    getpeername(link->sock, (struct sockaddr *)&there, &len);
+    if (error != 0 || memcmp(&here, &there, sizeof(here)) == 0) {
         ports_on_refused(link);
         return;
     }
@@ -243,7 +238,7 @@ struct port_link *port_open(struct session *session, uint16_t port,
     list_append(&session->ports.links, &link->node);
     session->ports.n_links++;
     session->engine->n_port_links++;
-    session_touch(session);
+    session_restart_idle(session);
     link->timer = loop_timer_new(session->engine->loop, ports_on_late, link);
     loop_timer_set(link->timer, clock_scaled_ms(PORTS_CONNECT_MS));
     ports_ask_for_socket(link);

@@ -3,6 +3,8 @@
 #include "session/queue.h"
 
 #include "base/clock.h"
+#include "cell/typography.h"
+#include "runtime/runtime.h"
 #include "session/background.h"
 #include "session/engine_state.h"
 #include "session/late.h"
@@ -59,7 +61,7 @@ static int queue_refuse_trial(const struct session *session, struct err *e)
 int session_exec(struct session *session, const struct exec_request *request,
                  struct exec **ret_exec, struct err *e)
 {
-    session_touch(session);
+    session_restart_idle(session);
     if (session_refuse_if_dead(session, e) < 0)
         return -1;
     if (session->n_queued >= EXEC_QUEUE_MAX) {
@@ -113,6 +115,18 @@ static int queue_open_pipes(struct exec *exec, int write_fds[OUTPUT_STREAMS], st
     return 0;
 }
 
+/* Python whose quotes, dashes and signs are those of a word processor: the driver runs it without
+ * them if it does not compile as it is. */
+static void queue_make_plain(struct exec *exec, struct buf *out)
+{
+    struct typography_note note;
+    const struct cell *cell = exec->cell;
+    if (exec->session->runtime == &runtime_python &&
+        !typography_is_plain(cell->source, cell->source_len) &&
+        typography_replace(cell->source, cell->source_len, out, &note))
+        exec->replaced = mem_strdup(note.text);
+}
+
 static int queue_begin(struct session *session, struct exec *exec, struct err *e)
 {
     int write_fds[OUTPUT_STREAMS];
@@ -127,20 +141,27 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;
     exec->cell->state = CELL_RUNNING;
-    exec->cell->executed_ms = session->life.worked_at_ms = clock_wall_ms();
+    exec->cell->executed_ms = session->life.last_cell_at_ms = clock_wall_ms();
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
     recording_begun(exec);
     struct err broken;
+    _buf_ struct buf plain = BUF_INIT(4 * exec->cell->source_len + KIB);
+    queue_make_plain(exec, &plain);
     struct head_cell cell = {.id = exec->id,
                              .code = exec->cell->source,
                              .len = exec->cell->source_len,
+                             .plain = exec->replaced != NULL ? buf_str(&plain) : NULL,
+                             .plain_len = plain.len,
                              .names = exec->names,
                              .is_script = exec->is_script,
+                             .explores = session->exploring.is_on,
                              .exit_ends = session->exit_ends};
     int rc =
         head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR], &broken);
     late_tell(session); /* while the interpreter is at work */
+    if (session->pace.is_burst)
+        exec_pipes_spare(session->engine);
     exec->extra = take_ptr(session->news);
     if (rc < 0)
         session_lose_channel(session, broken.message);
@@ -222,7 +243,7 @@ void queue_conclude(struct session *session)
     exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(verdict->value, "text")));
     queue_echo_error(exec, verdict->error);
     names_on_verdict(exec, verdict->names);
-    session->life.worked_at_ms = clock_wall_ms();
+    session->life.last_cell_at_ms = clock_wall_ms();
     uint64_t ran_ns = timing_ran_ns(exec);
     background_on_cell(session);
     timeline_add_cell(session, exec->id, ran_ns);

@@ -1,5 +1,6 @@
 /* Restorations, in the daemon. Owns session->restore: the steps from the present line of a session
- * to another point of its history, one table for all causes. */
+ * to another point of its history, one table for all causes. What callers may order is in undo.c,
+ * what a restoration came to in restore_report.c. */
 #include "session/restore.h"
 
 #include "base/channel.h"
@@ -7,7 +8,6 @@
 #include "runtime/pool.h"
 #include "session/engine_state.h"
 #include "session/files.h"
-#include "session/recording.h"
 #include "session/setup.h"
 #include "session/tickets.h"
 #include "wire/json.h"
@@ -27,15 +27,7 @@ enum restore_progress {
     PROGRESS_FAILS,
 };
 
-const char *restore_source_name(enum restore_source source)
-{
-    static const char *const names[] = {[RESTORED_CHECKPOINT] = "checkpoint",
-                                        [RESTORED_DURABLE] = "durable",
-                                        [RESTORED_BEGINNING] = "beginning"};
-    return names[source];
-}
-
-static struct restore *restore_begin(struct session *session, enum restore_cause cause)
+struct restore *restore_begin(struct session *session, enum restore_cause cause)
 {
     restore_end_left(session);
     struct restore *restore = mem_alloc(sizeof(*restore));
@@ -115,18 +107,6 @@ static bool restore_needs_state(const struct session *session)
     return target != NULL && target->snapshot == NULL;
 }
 
-/* The checkpoint that a saved state is of. One whose place in the history is not known any more
- * gets a place of its own. NULL if the state is of the beginning, or the session has no
- * checkpoints. */
-static struct checkpoint *restore_find_saved(struct session *session, const struct store_saved *at)
-{
-    struct checkpoint *checkpoint = timeline_find(session, at->checkpoint);
-    if (checkpoint == NULL && at->checkpoint > 0 && timeline_has_checkpoints(session) &&
-        session->restore->cause == RESTORE_RESUME)
-        checkpoint = timeline_add_saved(session, at->checkpoint, at->through, at->files);
-    return checkpoint;
-}
-
 static void restore_on_fetched(void *context, struct store_state *state,
                                const struct store_saved *at, const struct err *e)
 {
@@ -136,9 +116,15 @@ static void restore_on_fetched(void *context, struct store_state *state,
     restore->state = state;
     if (e == NULL) {
         memcpy(restore->files, at->files, sizeof(restore->files));
-        restore->target = restore_find_saved(session, at);
+        /* The checkpoint that the state is of, none if it is of the beginning. One whose place in
+         * the history is not known any more gets a place of its own. */
+        restore->target = timeline_find(session, at->checkpoint);
+        if (restore->target == NULL && at->checkpoint > 0 && timeline_has_checkpoints(session) &&
+            restore->cause == RESTORE_RESUME)
+            restore->target = timeline_add_saved(session, at->checkpoint, at->through, at->files);
         if (at->checkpoint == 0 && at->files[0] != '\0')
             timeline_amend(session, NULL, at->files);
+        timeline_amend_explored(session, restore->target, at->explored);
     } else {
         restore->missing = *e;
     }
@@ -326,14 +312,15 @@ static bool restore_is_durable(const struct restore *restore)
     return restore->cause == RESTORE_RESUME || restore->state != NULL;
 }
 
-static void restore_read_files(struct session *session, const char *text)
+static void restore_on_files(void *context, const struct warden_event *event)
 {
-    struct err e;
+    struct err ignored; /* an answer that cannot be read tells nothing */
+    struct session *session = context;
     struct restore *restore = session->restore;
     struct restore_report *report = &restore->report;
     _json_ json_t *answer = NULL;
-    if (json_read_object(text, strlen(text), &answer, &e) < 0)
-        return;
+    restore->ticket = 0;
+    json_read_object(event->text, strlen(event->text), &answer, &ignored);
     static const char *const counts[] = {"changed", "removed", "created"};
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         report->files_changed += (uint64_t)json_integer_value(json_object_get(answer, counts[i]));
@@ -346,13 +333,6 @@ static void restore_read_files(struct session *session, const char *text)
         json_decref(report->files_lost);
         report->files_lost = json_incref(lost);
     }
-}
-
-static void restore_on_files(void *context, const struct warden_event *event)
-{
-    struct session *session = context;
-    session->restore->ticket = 0;
-    restore_read_files(session, event->text);
     session_changed(session);
 }
 
@@ -589,33 +569,6 @@ static void restore_go_to_step(struct restore *restore, size_t step)
     restore->is_begun = false;
 }
 
-static enum restore_progress restore_run_step(struct session *session)
-{
-    struct restore *restore = session->restore;
-    if (restore->has_failed) {
-        restore->has_failed = false;
-        if (session->state == SESSION_RESTORING)
-            pool_release(session->engine->pool, take_ptr(session->head));
-        return steps[restore->step].failing;
-    }
-    if (!restore->is_begun)
-        session_set_alarm(session, ALARM_RESTORE, STEP_MS); /* every step has its time */
-    enum restore_progress progress = steps[restore->step].run(session);
-    restore->is_begun = true;
-    return progress;
-}
-
-/* The target cannot be woken. Its files may have been restored by now: another's take their place.
- * If the old interpreter is still there, that may be why: the number of processes is limited. */
-static void restore_try_older(struct session *session)
-{
-    struct restore *restore = session->restore;
-    if (!restore_end_left(session))
-        restore->target = restore->target->parent;
-    restore->has_asked |= restore->cause != RESTORE_CRASH; /* the state was the first target's */
-    restore_go_to_step(restore, STEP_TARGET);
-}
-
 enum restore_outcome restore_advance(struct session *session)
 {
     struct restore *restore = session->restore;
@@ -624,7 +577,18 @@ enum restore_outcome restore_advance(struct session *session)
             restore->step++;
             continue;
         }
-        enum restore_progress progress = restore_run_step(session);
+        enum restore_progress progress;
+        if (restore->has_failed) {
+            restore->has_failed = false;
+            if (session->state == SESSION_RESTORING)
+                pool_release(session->engine->pool, take_ptr(session->head));
+            progress = steps[restore->step].failing;
+        } else {
+            if (!restore->is_begun)
+                session_set_alarm(session, ALARM_RESTORE, STEP_MS); /* every step has its time */
+            progress = steps[restore->step].run(session);
+            restore->is_begun = true;
+        }
         if (progress == PROGRESS_STAYS && session->state != SESSION_IDLE)
             progress = PROGRESS_FAILS; /* there is nothing to stay with */
         switch (progress) {
@@ -634,7 +598,13 @@ enum restore_outcome restore_advance(struct session *session)
         case PROGRESS_WAITS:
             return RESTORE_UNDER_WAY;
         case PROGRESS_OLDER:
-            restore_try_older(session);
+            /* Its files may have been restored by now: another's take their place. If the old
+             * interpreter is still there, that may be why: the number of processes is limited. */
+            if (!restore_end_left(session))
+                restore->target = restore->target->parent;
+            /* The state was the first target's. */
+            restore->has_asked |= restore->cause != RESTORE_CRASH;
+            restore_go_to_step(restore, STEP_TARGET);
             break;
         case PROGRESS_AGAIN:
             restore_go_to_step(restore, STEP_TARGET);
@@ -663,96 +633,7 @@ void restore_on_alarm(struct session *session)
     session->restore->has_failed = true;
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
-
-bool restore_is_as_saved(const struct restore *restore)
-{
-    return restore->cause == RESTORE_RESUME ||
-           (restore->cause == RESTORE_CRASH && restore->report.source == RESTORED_DURABLE);
-}
-
-json_t *restore_describe_rollback(const struct restore_report *report)
-{
-    json_t *cells = json_array();
-    for (size_t i = 0; i < report->cells.n; i++)
-        json_array_append_new(cells, json_integer((json_int_t)report->cells.ids[i]));
-    json_t *extra = json_pack("{so ss}", "rolled_back_cells", cells, "restored_from",
-                              restore_source_name(report->source));
-    if (json_array_size(report->notes) > 0)
-        json_object_set(extra, "not_undone", (json_t *)(uintptr_t)report->notes);
-    if (report->names != NULL)
-        json_object_set(extra, "names", report->names);
-    if (json_array_size(report->lost) > 0)
-        json_object_set(extra, "lost", (json_t *)(uintptr_t)report->lost);
-    if (report->files_lost != NULL)
-        json_object_set(extra, "files_lost", report->files_lost);
-    return extra;
-}
-
-json_t *restore_describe_resumption(const struct session *session,
-                                    const struct restore_report *report)
-{
-    json_t *resumed =
-        json_pack("{ss sI sI}", "restored_from", restore_source_name(report->source), "restored",
-                  (json_int_t)report->restored, "through", (json_int_t)session->saving.through);
-    if (json_array_size(report->lost) > 0)
-        json_object_set(resumed, "lost", (json_t *)(uintptr_t)report->lost);
-    if (report->files_lost != NULL)
-        json_object_set(resumed, "files_lost", report->files_lost);
-    if (report->files_reason[0] != '\0')
-        json_object_set_new(resumed, "files_reason", json_string(report->files_reason));
-    return json_pack("{so}", "resumed", resumed);
-}
-
-/* What is undone is what came after the durable copy, whether its checkpoint is kept or not. */
-static void restore_count_from_durable(const struct session *session, struct restore_report *report)
-{
-    struct timeline_cells *cells = &report->cells;
-    size_t n = 0;
-    for (size_t i = 0; i < cells->n; i++)
-        if (cells->ids[i] > session->saving.through)
-            cells->ids[n++] = cells->ids[i];
-    cells->n = n;
-    report->to = session->saving.checkpoint;
-}
-
-static void restore_mark_undone(struct session *session, const struct restore *restore)
-{
-    struct timeline_cells redone = {0};
-    bool is_undo = restore->cause == RESTORE_UNDO || restore->cause == RESTORE_REDO;
-    bool is_as_saved = restore->report.source == RESTORED_DURABLE && !is_undo;
-    uint64_t after =
-        is_as_saved ? session->saving.through : timeline_parting(session, restore->target, &redone);
-    recording_moved(session, after, redone.ids, redone.n);
-    timeline_cells_free(&redone);
-}
-
-void restore_conclude(struct session *session)
-{
-    struct restore *restore = session->restore;
-    struct restore_report *report = &restore->report;
-    report->to = restore->target != NULL ? restore->target->id : 0;
-    report->cells = timeline_undone(session, restore->target);
-    report->notes = restore->notes;
-    if (report->source == RESTORED_DURABLE && restore->cause == RESTORE_CRASH)
-        restore_count_from_durable(session, report);
-    report->names = names_undone(session, &report->cells);
-    const json_t *lost = json_object_get(restore->loaded, "lost");
-    report->restored = (uint64_t)json_integer_value(json_object_get(restore->loaded, "restored"));
-    report->lost = json_array_size(lost) > 0 ? lost : NULL;
-    if (restore->cause == RESTORE_UNDO && report->from != 0)
-        timeline_add_redo(session, report->from); /* a way back to where it came from */
-    /* The fresh interpreter of a reset has the files of the one that it follows, and so has what a
-     * crash of its first cell leads back to. */
-    const struct checkpoint *tip = timeline_find(session, report->from);
-    const char *files = tip != NULL ? timeline_files_at(session, tip) : NULL;
-    if (restore->keeps_files && files != NULL)
-        timeline_amend(session, NULL, files);
-    restore_mark_undone(session, restore);
-    timeline_go_to(session, restore->target);
-}
-
-/* ---- reasons --------------------------------------------------------------------------------- */
+/* ---- without a caller's order ---------------------------------------------------------------- */
 
 void restore_resume(struct session *session)
 {
@@ -760,9 +641,13 @@ void restore_resume(struct session *session)
     session_move(session, SESSION_RESTORING);
 }
 
-/* Ways to end that are a cell's fault and nobody's wish. */
-static bool restore_is_crash(const struct session *session)
+bool restore_is_possible(const struct session *session)
 {
+    bool was_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
+    bool has_way_back = session->timeline.mode != TIMELINE_OFF || session->saving.is_current;
+    if (!was_alive || !has_way_back)
+        return false;
+    /* Ways to end that are a cell's fault and nobody's wish. */
     const struct death_facts *ending = &session->ending;
     switch (ending->wish) {
     case DEATH_BY_LIMIT:
@@ -784,13 +669,6 @@ static bool restore_is_crash(const struct session *session)
     return false;
 }
 
-bool restore_is_possible(const struct session *session)
-{
-    bool was_alive = session->state == SESSION_IDLE || session->state == SESSION_BUSY;
-    bool has_way_back = session->timeline.mode != TIMELINE_OFF || session->saving.is_current;
-    return was_alive && has_way_back && restore_is_crash(session);
-}
-
 void restore_after_crash(struct session *session)
 {
     if (session->restore != NULL && session->restore->is_postponed)
@@ -802,167 +680,4 @@ void restore_after_crash(struct session *session)
     }
     restore->has_failed = false;
     restore_go_to_step(restore, STEP_LEAVE);
-}
-
-static int restore_refuse_working(const struct session *session, struct err *e)
-{
-    bool is_at_rest = session->state == SESSION_IDLE || session->state == SESSION_SUSPENDED ||
-                      session_is_settling(session);
-    if (is_at_rest && session->restore == NULL)
-        return 0;
-    err_set(e, ERR_CONFLICT, "the session is busy");
-    return err_advise(e, "Wait for the cell that runs, or interrupt it first.");
-}
-
-static int restore_refuse(const struct session *session, struct err *e)
-{
-    if (session_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0)
-        return -1;
-    if (timeline_has_checkpoints(session))
-        return restore_refuse_working(session, e);
-    err_set(e, ERR_CONFLICT, "this session has no checkpoints");
-    return err_advise(e, session->timeline.cannot_fork
-                             ? "Its interpreter cannot be copied; use Python or bash."
-                             : "Create a session with \"checkpoints\": \"auto\".");
-}
-
-/* It can be gone back to: its process sleeps, or the store has its state. NULL is the beginning. */
-static bool restore_can_reach(const struct checkpoint *checkpoint)
-{
-    return checkpoint == NULL || checkpoint->snapshot != NULL || checkpoint->is_saved;
-}
-
-/* Without being told so, nobody is taken back further than by what ran last. */
-static int restore_refuse_beginning(const struct timeline *timeline, struct err *e)
-{
-    const struct checkpoint *current = timeline->current;
-    if (current != NULL && !current->is_cut_off)
-        return 0; /* there is nothing before it */
-    if (current == NULL && !timeline->is_cut_off) {
-        err_set(e, ERR_CONFLICT, "there is nothing to undo");
-        return err_advise(e, "This is the beginning of the session.");
-    }
-    err_set(e, ERR_CONFLICT, "no checkpoint before the last cell is kept any more");
-    return err_advise(e, "\"to\": 0 goes to the beginning of the session: then everything that ran "
-                         "in it is undone.");
-}
-
-static int restore_choose_undo(struct session *session, struct err *e)
-{
-    struct restore *restore = session->restore;
-    struct timeline *timeline = &session->timeline;
-    struct checkpoint *target = timeline->current != NULL ? timeline->current->parent : NULL;
-    if (restore->has_to)
-        target = timeline_find(session, restore->to);
-    if (restore->has_to && restore->to != 0 && target == NULL) {
-        err_set(e, ERR_NOT_FOUND, "the session has no checkpoint %llu",
-                (unsigned long long)restore->to);
-        return err_advise(e, "GET …/checkpoints lists those that are kept; the oldest are given up "
-                             "first.");
-    }
-    if (!restore->has_to && (timeline->current == NULL || target == NULL) &&
-        restore_refuse_beginning(timeline, e) < 0)
-        return -1;
-    if (!restore_can_reach(target)) {
-        err_set(e, ERR_CONFLICT, "checkpoint %llu cannot be restored: %s",
-                (unsigned long long)target->id, target->reason);
-        return err_advise(e, "GET …/checkpoints lists those that can be.");
-    }
-    restore->target = target;
-    return 0;
-}
-
-static int restore_choose_redo(struct session *session, struct err *e)
-{
-    struct timeline *timeline = &session->timeline;
-    struct checkpoint *target = NULL;
-    while (timeline->n_redo > 0 && target == NULL)
-        target = timeline_find(session, timeline->redo[--timeline->n_redo]);
-    if (target == NULL || !restore_can_reach(target)) {
-        err_set(e, ERR_CONFLICT, "there is nothing to redo");
-        return err_advise(e, "Only what was undone can be redone, and only until another cell "
-                             "runs.");
-    }
-    session->restore->target = target;
-    return 0;
-}
-
-int restore_choose(struct session *session, struct err *e)
-{
-    struct restore *restore = session->restore;
-    restore->is_postponed = false;
-    if (restore->cause == RESTORE_REDO)
-        return restore_choose_redo(session, e);
-    timeline_take(session);
-    const struct checkpoint *current = session->timeline.current;
-    restore->report.from = current != NULL ? current->id : 0;
-    return restore->keeps_files ? 0 : restore_choose_undo(session, e);
-}
-
-/* `order` is what the caller said; the rest of it is made here. */
-static int restore_order(struct session *session, const struct restore *order, struct err *e)
-{
-    struct restore *restore = restore_begin(session, order->cause);
-    restore->has_to = order->has_to;
-    restore->to = order->to;
-    restore->keeps_files = order->keeps_files;
-    restore->listener = order->listener;
-    restore->context = order->context;
-    restore->was_suspended = session->state == SESSION_SUSPENDED;
-    restore->is_postponed = session_is_settling(session);
-    if (!restore->is_postponed && restore_choose(session, e) < 0) {
-        restore_free(session, take_ptr(session->restore));
-        return -1;
-    }
-    session_changed(session);
-    return 0;
-}
-
-int session_undo(struct session *session, const uint64_t *to,
-                 const struct restore_listener *listener, void *context, struct err *e)
-{
-    session_touch(session);
-    if (restore_refuse(session, e) < 0)
-        return -1;
-    struct restore order = {.cause = RESTORE_UNDO,
-                            .has_to = to != NULL,
-                            .to = to != NULL ? *to : 0,
-                            .listener = listener,
-                            .context = context};
-    return restore_order(session, &order, e);
-}
-
-int session_redo(struct session *session, const struct restore_listener *listener, void *context,
-                 struct err *e)
-{
-    session_touch(session);
-    if (restore_refuse(session, e) < 0)
-        return -1;
-    struct restore order = {.cause = RESTORE_REDO, .listener = listener, .context = context};
-    return restore_order(session, &order, e);
-}
-
-int session_reset(struct session *session, const struct restore_listener *listener, void *context,
-                  struct err *e)
-{
-    session_touch(session);
-    if (session_refuse_if_dead(session, e) < 0 || trial_refuse_others(session, e) < 0 ||
-        restore_refuse_working(session, e) < 0)
-        return -1;
-    struct restore order = {
-        .cause = RESTORE_UNDO, .keeps_files = true, .listener = listener, .context = context};
-    return restore_order(session, &order, e);
-}
-
-int session_discard(struct session *session, uint64_t try_id,
-                    const struct restore_listener *listener, void *context, struct err *e)
-{
-    if (trial_find(session, try_id, e) < 0)
-        return -1;
-    struct trial trial = session->trial;
-    trial_forget(session);
-    if (session_undo(session, &trial.before, listener, context, e) == 0)
-        return 0;
-    session->trial = trial;
-    return -1;
 }

@@ -115,6 +115,8 @@ enum restore_outcome {
     RESTORE_FAILED, /* nothing brings the session back, `why` says it */
 };
 
+/* Makes session->restore; the present line stays until restore_advance leaves it. */
+struct restore *restore_begin(struct session *session, enum restore_cause cause);
 /* The session is idle, or suspended: chooses the target of an order. -1 if there is none. */
 int restore_choose(struct session *session, struct err *e);
 /* Runs steps until one has to wait. To be called after everything that happens to the session. */

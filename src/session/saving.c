@@ -78,13 +78,6 @@ static int saving_put_row(struct session *session, struct err *e)
     return 0;
 }
 
-static void saving_put_news(struct session *session)
-{
-    struct err e; /* the store's trouble is told by the save that follows */
-    if (session->saving.has_news && saving_put_row(session, &e) == 0)
-        session->saving.has_news = false;
-}
-
 void saving_know(struct session *session)
 {
     struct err ignored; /* what was saved before is there */
@@ -291,15 +284,6 @@ static void saving_on_stored(void *context, const struct err *e)
     session_changed(session);
 }
 
-static json_t *saving_read_lost(const struct store_state *state)
-{
-    _buf_ struct buf text = BUF_INIT(MIB);
-    if (state->n_lost == 0)
-        return NULL;
-    store_state_put_lost(state, SAVING_LOST_MAX, &text);
-    return json_loadb(buf_str(&text), text.len, 0, NULL);
-}
-
 static void saving_on_ingested(void *context, struct store_state *state,
                                const struct store_saved *at, const struct err *e)
 {
@@ -314,11 +298,17 @@ static void saving_on_ingested(void *context, struct store_state *state,
         return;
     }
     saving_move(saving, SAVING_STORING);
-    saving_put_news(session);
-    saving->next_lost = saving_read_lost(state);
+    if (saving->has_news && saving_put_row(session, &refused) == 0)
+        saving->has_news = false; /* else the store's trouble is told by the save that follows */
+    if (state->n_lost > 0) {
+        _buf_ struct buf text = BUF_INIT(MIB);
+        store_state_put_lost(state, SAVING_LOST_MAX, &text);
+        saving->next_lost = json_loadb(buf_str(&text), text.len, 0, NULL);
+    }
     struct store_saved place = {.checkpoint = saving->next_checkpoint,
                                 .through = saving->next_through};
     memcpy(place.files, saving->next_files, sizeof(place.files));
+    memcpy(place.explored, saving->next_explored, sizeof(place.explored));
     if (saving_put_row(session, &refused) == 0)
         saving->call = store_put_state(session->engine->store, session->id, &place, state,
                                        saving_on_stored, session, &refused);
@@ -378,18 +368,6 @@ static void saving_on_first_byte(void *context, int events)
     }
 }
 
-static int saving_order(struct session *session, int theirs, struct err *e)
-{
-    struct saving *saving = &session->saving;
-    struct checkpoint *current = session->timeline.current;
-    struct head_save save = {.id = saving->next_through,
-                             .format = HEAD_SAVE_STATE,
-                             .max_bytes = (uint64_t)session->engine->config.state_mb * MIB};
-    if (timeline_has_checkpoints(session) && current != NULL && current->snapshot != NULL)
-        return snapshot_save(current->snapshot, &save, theirs, e);
-    return head_save(session->head, &save, theirs, e);
-}
-
 static void saving_open_stream(struct session *session)
 {
     struct saving *saving = &session->saving;
@@ -404,16 +382,20 @@ static void saving_open_stream(struct session *session)
     /* Node.js cannot be forked: it writes its state itself. */
     bool forks = session->runtime != &runtime_node;
     saving->number = forks ? pool_new_number(session->engine->pool) : 0;
-    if (saving_order(session, socks[1], &e) < 0) {
+    struct checkpoint *current = session->timeline.current;
+    bool sleeps = timeline_has_checkpoints(session) && current != NULL && current->snapshot != NULL;
+    struct head_save save = {.id = saving->next_through,
+                             .format = HEAD_SAVE_STATE,
+                             .max_bytes = (uint64_t)session->engine->config.state_mb * MIB};
+    if ((sleeps ? snapshot_save(current->snapshot, &save, socks[1], &e)
+                : head_save(session->head, &save, socks[1], &e)) < 0) {
         saving->number = 0;
         saving_end(session, e.message);
         return;
     }
     saving->poll =
-        loop_poll_new(session->engine->loop, saving->sock, saving_on_first_byte, session);
-    if (saving->poll != NULL)
-        loop_poll_want(saving->poll, LOOP_READ);
-    else
+        loop_poll_read(session->engine->loop, saving->sock, saving_on_first_byte, session);
+    if (saving->poll == NULL)
         saving_end(session, "the state could not be saved: its socket cannot be watched");
 }
 
@@ -448,20 +430,6 @@ static void saving_on_recorded(void *context, const struct warden_event *event)
     session_changed(session);
 }
 
-/* Without a checkpoint that has seen the files as they are, that is done now. */
-static void saving_record(struct session *session)
-{
-    struct err e;
-    struct saving *saving = &session->saving;
-    saving_move(saving, SAVING_FILES);
-    saving->ticket = pool_new_number(session->engine->pool);
-    tickets_expect(session->engine, saving->ticket, WARDEN_RECORDED, saving_on_recorded, session);
-    struct archive_budget budget = timeline_budget(session);
-    if (warden_record(session->engine->warden, saving->ticket, session->room->name,
-                      session->timeline.base, &budget, &e) < 0)
-        saving_end(session, e.message);
-}
-
 void saving_begin(struct session *session)
 {
     struct saving *saving = &session->saving;
@@ -470,6 +438,8 @@ void saving_begin(struct session *session)
     saving->began_ms = clock_mono_ms();
     saving->next_through = session->ended_exec;
     saving->next_files[0] = saving->next_files_reason[0] = '\0';
+    snprintf(saving->next_explored, sizeof(saving->next_explored), "%s",
+             timeline_explored_at(session, session->timeline.current));
     bool has_checkpoints = timeline_has_checkpoints(session);
     saving->next_checkpoint = !has_checkpoints  ? saving->next_through
                               : current != NULL ? current->id
@@ -480,9 +450,16 @@ void saving_begin(struct session *session)
     if (is_covered && !session->life.wants_rest) {
         memcpy(saving->next_files, current->manifest, sizeof(saving->next_files));
         saving_open_stream(session);
-    } else {
-        saving_record(session);
+        return;
     }
+    struct err e;
+    saving_move(saving, SAVING_FILES);
+    saving->ticket = pool_new_number(session->engine->pool);
+    tickets_expect(session->engine, saving->ticket, WARDEN_RECORDED, saving_on_recorded, session);
+    struct archive_budget budget = timeline_budget(session);
+    if (warden_record(session->engine->warden, saving->ticket, session->room->name,
+                      session->timeline.base, &budget, &e) < 0)
+        saving_end(session, e.message);
 }
 
 /* The checkpoint of the present state is complete, or there are none. While a cell runs, the one
@@ -535,20 +512,6 @@ void saving_put_off(struct session *session)
     saving->has_succeeded = false;
 }
 
-/* What is safe is the nearest saved state of the present line: NULL, there is none. */
-static void saving_adopt(struct session *session, const struct checkpoint *saved)
-{
-    struct err ignored; /* the store's trouble is told by the save that follows */
-    struct saving *saving = &session->saving;
-    saving->is_current = saved != NULL;
-    saving->through = saved != NULL ? saved->last_cell : 0;
-    saving->checkpoint = saved != NULL ? saved->id : 0;
-    saving->has_beginning &= saved != NULL;
-    snprintf(saving->files, sizeof(saving->files), "%s", saved != NULL ? saved->manifest : "");
-    store_resume_from(session->engine->store, session->id, saving->checkpoint, &ignored);
-    saving_put_row(session, &ignored);
-}
-
 void saving_on_restored(struct session *session)
 {
     struct saving *saving = &session->saving;
@@ -560,7 +523,15 @@ void saving_on_restored(struct session *session)
         return;
     while (saved != NULL && !saved->is_saved)
         saved = saved->parent;
-    saving_adopt(session, saved);
+    /* What is safe is the nearest saved state of the present line, if there is one. */
+    struct err ignored; /* the store's trouble is told by the save that follows */
+    saving->is_current = saved != NULL;
+    saving->through = saved != NULL ? saved->last_cell : 0;
+    saving->checkpoint = saved != NULL ? saved->id : 0;
+    saving->has_beginning &= saved != NULL;
+    snprintf(saving->files, sizeof(saving->files), "%s", saved != NULL ? saved->manifest : "");
+    store_resume_from(session->engine->store, session->id, saving->checkpoint, &ignored);
+    saving_put_row(session, &ignored);
     if (current == NULL || !current->is_saved)
         saving_schedule(session, SAVING_AFTER_MS);
 }

@@ -61,9 +61,10 @@ struct saving {
     enum saving_state state;
     uint64_t next_through, next_checkpoint;
     char next_files[STORE_HASH_SIZE];
-    char next_files_reason[200]; /* why there are none; "": there are */
-    uint64_t number;             /* of the saver; 0: the interpreter itself saves */
-    int sock;                    /* until the store has it; -1: none */
+    char next_explored[STORE_HASH_SIZE]; /* see exploring.h */
+    char next_files_reason[200];         /* why there are none; "": there are */
+    uint64_t number;                     /* of the saver; 0: the interpreter itself saves */
+    int sock;                            /* until the store has it; -1: none */
     struct loop_poll *poll;
     struct store_call *call;
     json_t *next_lost; /* what cannot be saved: a list of {"name","type","advice"}; NULL: nothing */

@@ -129,9 +129,9 @@ void session_forget_starter(struct session *session)
     session->starter.on_started = NULL;
 }
 
-void session_touch(struct session *session)
+void session_restart_idle(struct session *session)
 {
-    session->life.used_ms = clock_mono_ms();
+    session->life.idle_since_ms = clock_mono_ms();
 }
 
 struct session *session_find(struct engine *engine, const char *id, struct err *e)

@@ -17,6 +17,7 @@
 #include "session/declared.h"
 #include "session/end.h"
 #include "session/engine.h"
+#include "session/exploring.h"
 #include "session/files.h"
 #include "session/lifespan.h"
 #include "session/names.h"
@@ -35,6 +36,7 @@
 /* Of a working directory, with the NUL: what fits into the messages about it. */
 enum { SESSION_CWD_SIZE = 256 };
 
+struct code_call;
 struct exec;
 struct head;
 struct loop_timer;
@@ -137,6 +139,8 @@ struct session {
     struct names names;
     struct declarations declared;
     struct judging *judging; /* somebody asks about a text; else NULL */
+    struct exploring exploring;
+    struct code_call *call; /* the operation that the running cell's code waits for; else NULL */
     struct trial trial;
     struct branches branches;
     struct lifespan life;
@@ -195,6 +199,7 @@ struct session_request {
     enum timeline_mode checkpoints;
     enum saving_mode durable;
     enum saving_isolation isolation;
+    bool explores; /* its code has the functions of exploring.h from the first cell on */
     void (*on_started)(void *context, struct session *session); /* idle or dead by then */
     void *context;
 };
@@ -212,8 +217,9 @@ struct session *session_revive(struct engine *engine, const char *id, const char
 /* Ends it and forgets it; cells that run or wait are answered first. */
 void session_delete(struct session *session);
 
-/* Somebody wants something of it: it is not idle. */
-void session_touch(struct session *session);
+/* Somebody wants something of the session: its idle time begins anew. Not what `used_at` tells,
+ * which is the time of the last cell (lifespan.h). */
+void session_restart_idle(struct session *session);
 
 /* Asks the running cell to stop; false if none runs. */
 bool session_interrupt(struct session *session);

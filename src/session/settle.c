@@ -97,6 +97,13 @@ static void settle_facts(struct session *session)
         timeline->has_counted = false;
         background_on_checkpoint(session, timeline->n_others);
     }
+    if (session->exploring.has_changed && session->state == SESSION_IDLE &&
+        session->restore == NULL && !timeline_is_due(session)) {
+        /* By callers, while no cell ran: it belongs to the newest checkpoint. */
+        timeline_amend_explored(session, session->timeline.current, exploring_keep(session));
+        if (saving_is_on(session))
+            session->files.has_news = true;
+    }
     if (session->files.has_news) {
         session->files.has_news = false;
         saving_add_file(session);
@@ -109,6 +116,8 @@ static void settle_facts(struct session *session)
         exec_watch_pipes(session);
     if (session->pace.is_quiet)
         late_watch(session);
+    if (session->pace.is_quiet && session->engine->n_running == 0)
+        exec_pipes_drop(session->engine);
     session->pace.is_lasting = session->pace.is_quiet = false;
     if (session->has_ended_pipes) {
         session->has_ended_pipes = false;
@@ -143,23 +152,11 @@ static void settle_wake(struct session *session)
     }
 }
 
-/* Who waits for the restoration, or will want to know of it. */
-static void settle_tell_restored(struct session *session, const struct restore *restore)
-{
-    const struct restore_report *report = &restore->report;
-    bool is_usual = session->saving.isolation == ISOLATION_PER_CELL || session->ended_exec == 0;
-    if (restore->cause == RESTORE_CRASH)
-        outcome_answer_crash(session, report->to, restore_describe_rollback(report));
-    else if (restore->listener != NULL)
-        restore->listener->on_restored(restore->context, report);
-    else if (restore->cause == RESTORE_RESUME && !is_usual)
-        exec_add_news(session, restore_describe_resumption(session, report));
-}
-
 static void settle_restored(struct session *session)
 {
     restore_conclude(session);
     struct restore *restore = take_ptr(session->restore);
+    exploring_go_to(session, timeline_explored_at(session, session->timeline.current));
     if (restore_is_as_saved(restore))
         saving_on_resumed(session);
     else
@@ -172,7 +169,15 @@ static void settle_restored(struct session *session)
     if (session->state == SESSION_RESTORING) {
         session->pace.ended = timing_now(session->engine);
         timing_rest(session, false);
-        settle_tell_restored(session, restore);
+        /* Who waits for the restoration, or will want to know of it. */
+        const struct restore_report *report = &restore->report;
+        bool is_usual = session->saving.isolation == ISOLATION_PER_CELL || session->ended_exec == 0;
+        if (restore->cause == RESTORE_CRASH)
+            outcome_answer_crash(session, report->to, restore_describe_rollback(report));
+        else if (restore->listener != NULL)
+            restore->listener->on_restored(restore->context, report);
+        else if (restore->cause == RESTORE_RESUME && !is_usual)
+            exec_add_news(session, restore_describe_resumption(session, report));
     }
     restore_free(session, restore);
 }
@@ -240,7 +245,7 @@ static void settle_start(struct session *session)
     session->settling.is_entered = false;
     if (!session->is_set_up && setup_begin(session))
         return; /* it says when it is done */
-    session_touch(session);
+    session_restart_idle(session);
     session->pace.ended = timing_now(session->engine);
     loop_timer_clear(session->timer);
     session->alarm = ALARM_NONE;
@@ -279,6 +284,7 @@ static void settle_checkpoint(struct session *session)
         return;
     timing_keep(session);
     timeline_take(session);
+    timeline_amend_explored(session, session->timeline.current, exploring_keep(session));
 }
 
 static void settle_save(struct session *session)
@@ -286,6 +292,8 @@ static void settle_save(struct session *session)
     if (!saving_is_to_begin(session) || !turn_take(&session->saving.turn, saving_lane(session)))
         return;
     files_on_save(session);
+    if (!timeline_has_checkpoints(session))
+        timeline_amend_explored(session, NULL, exploring_keep(session));
     saving_begin(session);
     session->settling.is_wanted |= session->saving.has_ended; /* it could not even begin */
 }

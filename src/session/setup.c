@@ -105,22 +105,18 @@ int setup_check(const struct session_request *request, char ret_cwd[SESSION_CWD_
 /* ---- telling it --------------------------------------------------------------------------------
  */
 
-/* Leaks are not looked for in other sessions, where that would fail (jail/warden/zygote.c). */
-static json_t *setup_full_env(const struct session *session)
-{
-    static const char leaks[] = "LSAN_OPTIONS";
-    if (session->limits.debug == 0 || json_object_get(session->env, leaks) != NULL)
-        return json_incref(session->env);
-    json_t *env = session->env != NULL ? json_copy(session->env) : json_object();
-    json_object_set_new(env, leaks, json_string(""));
-    return env;
-}
-
 bool setup_begin(struct session *session)
 {
     struct err e;
     bool has_cwd = strcmp(session->cwd, JAIL_WORKSPACE) != 0;
-    _json_ json_t *env = setup_full_env(session);
+    _json_ json_t *env = json_incref(session->env);
+    /* Leaks are not looked for in other sessions, where that would fail (jail/warden/zygote.c). */
+    static const char leaks[] = "LSAN_OPTIONS";
+    if (session->limits.debug != 0 && json_object_get(env, leaks) == NULL) {
+        json_decref(env);
+        env = session->env != NULL ? json_copy(session->env) : json_object();
+        json_object_set_new(env, leaks, json_string(""));
+    }
     if (!has_cwd && env == NULL)
         return false;
     if (head_setup(session->head, has_cwd ? session->cwd : NULL, env, &e) < 0)

@@ -3,6 +3,7 @@
 #include "session/showing.h"
 
 #include "cell/display.h"
+#include "cell/redact.h"
 #include "loop/loop.h"
 #include "session/pictures.h"
 
@@ -83,6 +84,8 @@ void showing_on_display(struct session *session, json_t *output, bool is_update)
     enum recording_place place = is_update ? RECORDING_UPDATED : RECORDING_SHOWN;
     showing_hurry(exec);
     exec_drain(exec);
+    if (exec->pipes[OUTPUT_STDOUT].is_redacted)
+        redact_output(output);
     const json_t *words = display_words(output);
     exec_echo(exec, OUTPUT_STDOUT,
               json_string_value(words ? words : json_object_get(output, "text")));
@@ -114,6 +117,15 @@ void showing_on_verdict(struct session *session, const struct head_verdict *verd
     struct transcript *t = &exec->cell->transcript;
     showing_hurry(exec);
     exec_drain(exec);
+    if (exec->pipes[OUTPUT_STDOUT].is_redacted) {
+        redact_output(verdict->value);
+        redact_output(verdict->error);
+    }
+    if (verdict->ran_plain && exec->replaced != NULL) {
+        if (exec->extra == NULL)
+            exec->extra = json_object();
+        json_object_set_new(exec->extra, "replaced", json_string(exec->replaced));
+    }
     if (verdict->value != NULL || verdict->error != NULL)
         transcript_clear_if_due(t);
     if (verdict->value != NULL) {

@@ -48,15 +48,6 @@ static void spec_put_usual(struct json_out *json, const struct session_usual *us
         json_put_member_str(json, "images", spec_images[usual->images - 1]);
 }
 
-static struct session_usual spec_read_usual(const json_t *spec)
-{
-    const char *images = json_string_value(json_object_get(spec, "images"));
-    return (struct session_usual){
-        .timeout_ms = (uint32_t)json_integer_value(json_object_get(spec, "timeout_ms")),
-        .budget = (uint64_t)json_integer_value(json_object_get(spec, "budget")),
-        .images = images != NULL ? 1 + spec_index_of(spec_images, images) : 0};
-}
-
 char *spec_write(const struct session *session)
 {
     _buf_ struct buf out = BUF_INIT(STORE_ROW_BYTES);
@@ -72,12 +63,15 @@ char *spec_write(const struct session *session)
         json_put_key(&json, "labels");
         json_put_value(&json, session->labels);
     }
-    json_put_member_int(&json, "worked_at_ms", (int64_t)session->life.worked_at_ms);
+    /* The name that rows of older daemons have for it. */
+    json_put_member_int(&json, "worked_at_ms", (int64_t)session->life.last_cell_at_ms);
     json_put_member_str(&json, "cwd", session->cwd);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_str(&json, "isolation", spec_isolations[session->saving.isolation]);
     if (session->exit_ends)
         json_put_member_bool(&json, "exit_ends", true);
+    if (session->exploring.is_on)
+        json_put_member_bool(&json, "explore", true);
     if (plan_is_on(&session->plan))
         json_put_member_str(&json, "plan",
                             session->plan.reason != NULL ? session->plan.reason : "");
@@ -151,7 +145,7 @@ void spec_read_plan(const json_t *spec, struct plan *plan)
         plan_enter(plan, reason);
 }
 
-uint64_t spec_worked_at_ms(const json_t *spec, uint64_t fallback_ms)
+uint64_t spec_last_cell_at_ms(const json_t *spec, uint64_t fallback_ms)
 {
     json_int_t at_ms = json_integer_value(json_object_get(spec, "worked_at_ms"));
     return at_ms > 0 ? (uint64_t)at_ms : fallback_ms;
@@ -164,6 +158,7 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
     if (json_read_object(text, strlen(text), &spec, e) < 0)
         return -1;
     const char *runtime = json_string_value(json_object_get(spec, "runtime"));
+    const char *images = json_string_value(json_object_get(spec, "images"));
     *ret_request = (struct session_request){
         .runtime = runtime != NULL ? runtime_by_name(runtime) : NULL,
         .profile = json_string_value(json_object_get(spec, "profile")),
@@ -176,7 +171,10 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .isolation = (enum saving_isolation)spec_index_of(
             spec_isolations, json_string_value(json_object_get(spec, "isolation"))),
         .exit_ends = json_is_true(json_object_get(spec, "exit_ends")),
-        .usual = spec_read_usual(spec),
+        .explores = json_is_true(json_object_get(spec, "explore")),
+        .usual = {.timeout_ms = (uint32_t)json_integer_value(json_object_get(spec, "timeout_ms")),
+                  .budget = (uint64_t)json_integer_value(json_object_get(spec, "budget")),
+                  .images = images != NULL ? 1 + spec_index_of(spec_images, images) : 0},
         .checkpoints = (enum timeline_mode)spec_index_of(
             timeline_modes, json_string_value(json_object_get(spec, "checkpoints"))),
         .max_output_bytes = (size_t)json_integer_value(json_object_get(spec, "max_output_bytes")),

@@ -17,7 +17,7 @@ int spec_write_request(const struct engine_config *config, const struct session_
 /* Plan mode outlives the daemon, too. */
 void spec_read_plan(const json_t *spec, struct plan *plan);
 /* When it last ran a cell, by the wall clock, as far as the spec knows. */
-uint64_t spec_worked_at_ms(const json_t *spec, uint64_t fallback_ms);
+uint64_t spec_last_cell_at_ms(const json_t *spec, uint64_t fallback_ms);
 
 /* Fills in what the text says; its strings live in `*ret_json`, which the caller drops. */
 int spec_read(const char *text, struct session_request *ret_request, struct jail_limits *ret_limits,

@@ -121,7 +121,7 @@ bool suspend_longest_idle(struct engine *engine)
         if (suspend_is_possible(session) && suspend_is_resting(session) &&
             saving_is_complete(session) && !session->background.is_on && !ports_are_used(session) &&
             !terminals_are_open(session) &&
-            (longest == NULL || session->life.used_ms < longest->life.used_ms))
+            (longest == NULL || session->life.idle_since_ms < longest->life.idle_since_ms))
             longest = session;
     }
     if (longest == NULL)
@@ -337,7 +337,7 @@ int session_suspend(struct session *session, suspension_fn fn, void *context,
 int session_resume(struct session *session, const struct restore_listener *listener, void *context,
                    struct err *e)
 {
-    session_touch(session);
+    session_restart_idle(session);
     if (suspend_wake(session, e) < 0)
         return -1;
     session->restore->listener = listener;

@@ -89,7 +89,7 @@ void terminal_close(struct terminal *t)
     list_remove(&t->node);
     session->terminals.n_open--;
     engine->n_terminals--;
-    session_touch(session);
+    session_restart_idle(session);
     free(t);
 }
 
@@ -197,19 +197,6 @@ size_t terminal_unsent(const struct terminal *t)
     return t->out.len;
 }
 
-/* All its walls stand. What follows this frame in the socket is what the terminal shows. */
-static void terminal_on_entered(struct terminal *t, const json_t *frame)
-{
-    uint64_t network = (uint64_t)json_integer_value(json_object_get(frame, "net"));
-    if (t->given >= 0)
-        t->denials = denials_new(t->session->engine->loop, take_fd(&t->given), network);
-    channel_refuse_descriptors(t->sock);
-    t->state = TERMINAL_IS_OPEN;
-    loop_timer_clear(t->timer);
-    terminal_flush(t);
-    t->listener->on_opened(t->context);
-}
-
 /* The first frame says that it walked in, or why it could not. False if the terminal has ended. */
 static bool terminal_read_first(struct terminal *t)
 {
@@ -227,7 +214,16 @@ static bool terminal_read_first(struct terminal *t)
         const char *event = json_string_value(json_object_get(frame, "ev"));
         const char *message = json_string_value(json_object_get(frame, "message"));
         if (event != NULL && strcmp(event, "entered") == 0) {
-            terminal_on_entered(t, frame);
+            /* All its walls stand. What follows this frame in the socket is what the terminal
+             * shows. */
+            uint64_t network = (uint64_t)json_integer_value(json_object_get(frame, "net"));
+            if (t->given >= 0)
+                t->denials = denials_new(t->session->engine->loop, take_fd(&t->given), network);
+            channel_refuse_descriptors(t->sock);
+            t->state = TERMINAL_IS_OPEN;
+            loop_timer_clear(t->timer);
+            terminal_flush(t);
+            t->listener->on_opened(t->context);
             return true;
         }
         terminal_end(t, message != NULL ? message : "the terminal cannot be opened");
@@ -339,16 +335,6 @@ static void terminals_end_waiting(struct runtime_zygote *zygote)
 static const struct runtime_zygote_listener terminals_zygote_listener = {
     .on_ready = terminals_enter_waiting, .on_ended = terminals_end_waiting};
 
-static int terminals_want_zygote(struct engine *engine, struct err *e)
-{
-    if (engine->terminals == NULL) {
-        engine->terminals = mem_alloc(sizeof(*engine->terminals));
-        runtime_zygote_init(&engine->terminals->zygote, &terminals_profile, engine->warden,
-                            engine->loop, &terminals_zygote_listener, engine);
-    }
-    return runtime_zygote_want(&engine->terminals->zygote, e);
-}
-
 bool terminals_on_event(struct engine *engine, const struct warden_event *event)
 {
     if (engine->terminals == NULL)
@@ -422,7 +408,14 @@ struct terminal *terminal_open(struct session *session, const struct terminal_re
                                struct err *e)
 {
     struct engine *engine = session->engine;
-    if (terminals_check(session, e) < 0 || terminals_want_zygote(engine, e) < 0)
+    if (terminals_check(session, e) < 0)
+        return NULL;
+    if (engine->terminals == NULL) {
+        engine->terminals = mem_alloc(sizeof(*engine->terminals));
+        runtime_zygote_init(&engine->terminals->zygote, &terminals_profile, engine->warden,
+                            engine->loop, &terminals_zygote_listener, engine);
+    }
+    if (runtime_zygote_want(&engine->terminals->zygote, e) < 0)
         return NULL;
     struct terminal *t = mem_alloc(sizeof(*t));
     *t = (struct terminal){.session = session,
@@ -437,7 +430,7 @@ struct terminal *terminal_open(struct session *session, const struct terminal_re
     list_append(&session->terminals.open, &t->node);
     session->terminals.n_open++;
     engine->n_terminals++;
-    session_touch(session);
+    session_restart_idle(session);
     t->timer = loop_timer_new(engine->loop, terminal_on_timer, t);
     loop_timer_set(t->timer, TERMINALS_START_MS);
     terminal_send_request(t, request);

@@ -45,6 +45,14 @@ void timeline_cells_add(struct timeline_cells *cells, const uint64_t *ids, size_
     cells->n_more += surplus;
 }
 
+bool timeline_cells_have(const struct timeline_cells *cells, uint64_t id)
+{
+    for (size_t i = 0; i < cells->n; i++)
+        if (cells->ids[i] == id)
+            return true;
+    return false;
+}
+
 void timeline_cells_free(struct timeline_cells *cells)
 {
     free(cells->ids);
@@ -193,6 +201,18 @@ void timeline_amend(struct session *session, struct checkpoint *checkpoint, cons
         session, checkpoint != NULL ? checkpoint->manifest : session->timeline.begun, manifest);
 }
 
+const char *timeline_explored_at(const struct session *session, const struct checkpoint *checkpoint)
+{
+    return checkpoint != NULL ? checkpoint->explored : session->exploring.begun;
+}
+
+void timeline_amend_explored(struct session *session, struct checkpoint *checkpoint,
+                             const char *explored)
+{
+    timeline_hold_files(
+        session, checkpoint != NULL ? checkpoint->explored : session->exploring.begun, explored);
+}
+
 static struct checkpoint *timeline_add(struct session *session)
 {
     struct timeline *timeline = &session->timeline;
@@ -257,6 +277,7 @@ static void timeline_free_checkpoint(struct checkpoint *checkpoint)
         tickets_forget(session->engine, checkpoint->ticket);
     pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
     timeline_hold_files(session, checkpoint->manifest, "");
+    timeline_hold_files(session, checkpoint->explored, "");
     timeline_cells_free(&checkpoint->cells);
     list_remove(&checkpoint->node);
     session->timeline.n--;
@@ -423,14 +444,6 @@ uint64_t timeline_next_id(const struct session *session)
 
 /* ---- giving up old ones ---------------------------------------------------------------------- */
 
-/* More memory is in use than the session's own, and half of what checkpoints may cost. */
-static bool timeline_is_memory_short(const struct session *session, const struct snapshot *newest)
-{
-    const struct jail_limits *limits = &session->limits;
-    uint64_t most = ((uint64_t)limits->memory_mb + limits->checkpoint_mb / 2) * MIB;
-    return newest->jail_bytes > most;
-}
-
 /* What is left of a checkpoint. So many of each are kept: one that could not be made takes no place
  * of one that can be gone back to. */
 enum timeline_remains { REMAINS_PROCESS, REMAINS_STATE, REMAINS_NOTHING };
@@ -457,15 +470,6 @@ static struct checkpoint *timeline_find_oldest(const struct timeline *timeline,
         ++*ret_n;
     }
     return oldest;
-}
-
-/* The process of the oldest that has one; its saved state stays. */
-static void timeline_give_up_oldest(struct session *session)
-{
-    size_t n;
-    struct checkpoint *oldest = timeline_find_oldest(&session->timeline, REMAINS_PROCESS, &n);
-    if (oldest != NULL)
-        timeline_end_process(oldest, "its process was given up for newer ones");
 }
 
 /* So many are kept as processes, and as many more as saved states alone. */
@@ -594,8 +598,14 @@ static void timeline_on_asleep(struct snapshot *snapshot)
     struct session *session = checkpoint->session;
     if (checkpoint == session->timeline.current)
         timeline_note_others(session, snapshot->n_others);
-    if (session->restore == NULL && timeline_is_memory_short(session, snapshot))
-        timeline_give_up_oldest(session);
+    /* If more memory is in use than the session's own, and half of what checkpoints may cost, the
+     * process of the oldest goes; its saved state stays. */
+    const struct jail_limits *limits = &session->limits;
+    uint64_t most = ((uint64_t)limits->memory_mb + limits->checkpoint_mb / 2) * MIB;
+    size_t n;
+    struct checkpoint *oldest = timeline_find_oldest(&session->timeline, REMAINS_PROCESS, &n);
+    if (session->restore == NULL && snapshot->jail_bytes > most && oldest != NULL)
+        timeline_end_process(oldest, "its process was given up for newer ones");
     session_changed(session);
 }
 
@@ -644,39 +654,29 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
     timeline_end_process(checkpoint, checkpoint->reason);
 }
 
-/* The current checkpoint, which came out of the store, gets a process again: its files are known.
- */
-static void timeline_take_process(struct session *session)
-{
-    struct err e;
-    struct checkpoint *current = session->timeline.current;
-    session->timeline.wants_process = false;
-    session->timeline.ordered_ns = clock_mono_ns();
-    current->reason[0] = '\0';
-    current->snapshot = pool_snapshot(session->engine->pool, session->head, current->id,
-                                      &timeline_snapshot_listener, current, &e);
-    if (current->snapshot == NULL)
-        snprintf(current->reason, sizeof(current->reason), "%.190s", e.message);
-    timeline_give_up_surplus(session);
-}
-
 void timeline_take(struct session *session)
 {
     struct err e;
     if (!timeline_is_due(session) || session->state != SESSION_IDLE ||
         session->head->state != HEAD_IDLE)
         return;
-    struct checkpoint *current = session->timeline.current;
-    if (session->timeline.since.n == 0 && current != NULL && current->snapshot == NULL) {
-        timeline_take_process(session);
-        return;
+    struct checkpoint *checkpoint = session->timeline.current;
+    /* The current checkpoint, which came out of the store, gets a process again: its files are
+     * known. */
+    bool has_files =
+        session->timeline.since.n == 0 && checkpoint != NULL && checkpoint->snapshot == NULL;
+    if (has_files) {
+        session->timeline.wants_process = false;
+        checkpoint->reason[0] = '\0';
+    } else {
+        checkpoint = timeline_add(session);
     }
-    struct checkpoint *checkpoint = timeline_add(session);
     session->timeline.ordered_ns = clock_mono_ns();
     checkpoint->snapshot = pool_snapshot(session->engine->pool, session->head, checkpoint->id,
                                          &timeline_snapshot_listener, checkpoint, &e);
     if (checkpoint->snapshot == NULL)
         snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%.190s", e.message);
-    timeline_record_files(checkpoint);
+    if (!has_files)
+        timeline_record_files(checkpoint);
     timeline_give_up_surplus(session);
 }

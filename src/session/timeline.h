@@ -67,7 +67,8 @@ struct checkpoint {
     enum timeline_files files;
     char manifest[TIMELINE_HASH_SIZE]; /* of /workspace; "": not known */
     char files_reason[200];
-    uint64_t ticket; /* FILES_RECORDING: the order; 0: none is under way */
+    char explored[TIMELINE_HASH_SIZE]; /* what was explored by then, see exploring.h; "": nothing */
+    uint64_t ticket;                   /* FILES_RECORDING: the order; 0: none is under way */
 };
 
 struct timeline {
@@ -130,6 +131,11 @@ void timeline_go_to(struct session *session, struct checkpoint *checkpoint);
 const char *timeline_files_at(const struct session *session, const struct checkpoint *checkpoint);
 /* A caller changed a file: what the session would go back to is this manifest from now on. */
 void timeline_amend(struct session *session, struct checkpoint *checkpoint, const char *manifest);
+/* What was explored by then, likewise: at the checkpoint, or at the beginning (NULL). */
+const char *timeline_explored_at(const struct session *session,
+                                 const struct checkpoint *checkpoint);
+void timeline_amend_explored(struct session *session, struct checkpoint *checkpoint,
+                             const char *explored);
 /* The numbers of all cells that lie between `from`, with those that came after it in the present
  * line, and `to`. The caller frees them. */
 struct timeline_cells timeline_undone(const struct session *session, const struct checkpoint *to);
@@ -162,6 +168,7 @@ void timeline_remove(struct checkpoint *checkpoint);
  * for the beginning) is the nearest ancestor that is written down. */
 bool timeline_is_cut_off(const struct checkpoint *checkpoint, const struct checkpoint *parent);
 void timeline_cells_add(struct timeline_cells *cells, const uint64_t *ids, size_t n);
+bool timeline_cells_have(const struct timeline_cells *cells, uint64_t id);
 /* All cells after `from` (NULL for the beginning), an ancestor, up to `to`. The caller frees them.
  */
 struct timeline_cells timeline_cells_between(const struct checkpoint *from,

@@ -227,22 +227,18 @@ static void timing_repeat_later(struct session *session)
     session_set_alarm(session, ALARM_REPEAT, REPEAT_MS);
 }
 
-/* None runs, but one would if the session did not have something to finish first. */
-static bool timing_interrupt_next(struct session *session)
-{
-    struct list *first = list_first(&session->queue);
-    if (first == NULL || session->state == SESSION_STARTING)
-        return false;
-    CONTAINER_OF(first, struct exec, node)->is_interrupted = true;
-    return true;
-}
-
 bool exec_interrupt(struct session *session)
 {
-    if (session->running == NULL && session->ending.wish == DEATH_UNWISHED)
-        return timing_interrupt_next(session);
-    if (session->running == NULL || session->ending.wish != DEATH_UNWISHED)
+    if (session->ending.wish != DEATH_UNWISHED)
         return false;
+    if (session->running == NULL) {
+        /* None runs, but one would if the session did not have something to finish first. */
+        struct list *first = list_first(&session->queue);
+        if (first == NULL || session->state == SESSION_STARTING)
+            return false;
+        CONTAINER_OF(first, struct exec, node)->is_interrupted = true;
+        return true;
+    }
     exec_resume(session->running); /* what waited for a line does so no more */
     timing_interrupt(session);
     if (session->alarm != ALARM_REPEAT && !timing_is_to_end(session->running))
@@ -253,7 +249,7 @@ bool exec_interrupt(struct session *session)
 
 bool session_interrupt(struct session *session)
 {
-    session_touch(session);
+    session_restart_idle(session);
     return exec_interrupt(session);
 }
 

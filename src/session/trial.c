@@ -150,23 +150,15 @@ void trial_watch_files(struct exec *exec)
         snprintf(exec->files_before, sizeof(exec->files_before), "%s", current->manifest);
 }
 
-/* The cell's own checkpoint has its files, or will never have them. */
-static bool trial_has_files(const struct exec *exec, const struct checkpoint **ret)
-{
-    const struct session *session = exec->session;
-    *ret = timeline_find(session, exec->checkpoint);
-    if (*ret != NULL)
-        return timeline_is_settled(*ret);
-    return !timeline_is_due(session);
-}
-
 void trial_answer_files(struct session *session)
 {
     LIST_EACH(&session->held, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, kept);
-        const struct checkpoint *own;
+        const struct checkpoint *own = timeline_find(session, exec->checkpoint);
+        /* The cell's own checkpoint has its files, or will never have them. */
+        bool has_files = own != NULL ? timeline_is_settled(own) : !timeline_is_due(session);
         if (!exec->wants_files || exec->certificate != NULL || session->restore != NULL ||
-            !trial_has_files(exec, &own))
+            !has_files)
             continue;
         exec->wants_files = false;
         session->n_files_wanted--;
@@ -196,7 +188,7 @@ int trial_find(struct session *session, uint64_t try_id, struct err *e)
 
 int session_commit(struct session *session, uint64_t try_id, struct err *e)
 {
-    session_touch(session);
+    session_restart_idle(session);
     if (trial_find(session, try_id, e) < 0)
         return -1;
     trial_forget(session);

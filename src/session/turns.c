@@ -231,11 +231,6 @@ static void turns_serve_in(struct engine *engine, uint64_t in_ms)
     loop_timer_set(engine->turns.timer, in_ms);
 }
 
-static bool turns_has_waiting(const struct turns *turns)
-{
-    return turns_is_wanted(turns, TURNS_AWAITED) || turns_is_wanted(turns, TURNS_SLOW);
-}
-
 /* Somebody waits who would be served before one that comes now. */
 static bool turns_has_others_before(const struct turns *turns, enum turns_lane lane)
 {
@@ -280,7 +275,8 @@ void turn_give(struct turn *turn)
     bool was_working = turn->state == TURN_WORKING;
     turn->state = TURN_NONE;
     list_remove(&turn->node);
-    if (was_working && turns_has_waiting(turns) && turns->timer != NULL)
+    bool is_awaited = turns_is_wanted(turns, TURNS_AWAITED) || turns_is_wanted(turns, TURNS_SLOW);
+    if (was_working && is_awaited && turns->timer != NULL)
         loop_timer_set(turns->timer, 0);
 }
 

@@ -201,21 +201,6 @@ static struct exec *wait_find_exec(struct session *session, uint64_t exec_id, st
     return NULL;
 }
 
-/* A stream that begins late begins with what is new. */
-static void wait_replay(struct exec *exec)
-{
-    if (exec->listener->on_output != NULL)
-        for (size_t i = 0; i < OUTPUT_STREAMS; i++)
-            exec_pipe_replay(&exec->pipes[i]);
-    if (exec->listener->on_display == NULL)
-        return;
-    struct transcript_news *news;
-    size_t n = transcript_list_news(&exec->cell->transcript, &news);
-    for (size_t i = 0; i < n; i++)
-        exec->listener->on_display(exec->context, news[i].output, false);
-    transcript_free_news(news, n);
-}
-
 static void wait_answer_now(struct exec *exec, struct exec_outcome *outcome)
 {
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
@@ -234,14 +219,24 @@ void wait_resume(struct exec *exec, const struct exec_wait *wait)
     wait_attach(exec, wait);
     if (exec->listener != NULL && exec->listener->on_accepted != NULL)
         exec->listener->on_accepted(exec->context, exec->cell);
-    wait_replay(exec);
+    /* A stream that begins late begins with what is new. */
+    if (exec->listener->on_output != NULL)
+        for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+            exec_pipe_replay(&exec->pipes[i]);
+    if (exec->listener->on_display != NULL) {
+        struct transcript_news *news;
+        size_t n = transcript_list_news(&exec->cell->transcript, &news);
+        for (size_t i = 0; i < n; i++)
+            exec->listener->on_display(exec->context, news[i].output, false);
+        transcript_free_news(news, n);
+    }
     wait_start_clock(exec, wait);
 }
 
 int session_continue(struct session *session, uint64_t exec_id, const struct exec_wait *wait,
                      struct exec **ret_exec, struct err *e)
 {
-    session_touch(session);
+    session_restart_idle(session);
     struct exec *exec = wait_find_exec(session, exec_id, e);
     if (exec == NULL)
         return -1;

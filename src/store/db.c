@@ -99,6 +99,13 @@ static const char *const migrations[DB_VERSION] = {
     " SELECT 'default', name, at_ms, expires_ms, bytes, records FROM old_named;"
     "DROP TABLE old_named;"
     "ALTER TABLE shared ADD COLUMN owner TEXT NOT NULL DEFAULT 'default';",
+
+    "CREATE TABLE tasks(id TEXT PRIMARY KEY, agent TEXT, status TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL,"
+    " result TEXT) WITHOUT ROWID;",
+
+    /* What was explored: the hash of a manifest, as `files` is. */
+    "ALTER TABLE states ADD COLUMN explored TEXT;",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */

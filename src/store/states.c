@@ -19,13 +19,14 @@ static int states_choose(struct store *store, uint64_t key, uint64_t checkpoint,
 static int states_apply_put(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
-        "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records)"
-        " VALUES(?1,?2,?3,?4,?5,?6,?7)"};
+        "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records,"
+        " explored) VALUES(?1,?2,?3,?4,?5,?6,?7,?8)"};
     struct state_put_call *put = CONTAINER_OF(call, struct state_put_call, call);
     uint64_t key;
     if (session_key(store, call->scope, &key, e) < 0 ||
         bodies_keep_state(store, put->call.state, e) < 0 ||
-        (put->at.files[0] != '\0' && bodies_keep_manifest(store, put->at.files, e) < 0))
+        (put->at.files[0] != '\0' && bodies_keep_manifest(store, put->at.files, e) < 0) ||
+        (put->at.explored[0] != '\0' && bodies_keep_manifest(store, put->at.explored, e) < 0))
         return -1;
     _buf_ struct buf packed = BUF_INIT(PACKED_MAX);
     state_pack(put->call.state, &packed);
@@ -35,7 +36,8 @@ static int states_apply_put(struct store *store, struct store_call *call, struct
               DB_NUMBER(put->at.through), DB_NUMBER(put->at.at_ms),
               DB_NUMBER(put->call.state->bytes),
               DB_TEXT(put->at.files[0] == '\0' ? NULL : put->at.files),
-              DB_BYTES(buf_str(&packed), packed.len)) < 0)
+              DB_BYTES(buf_str(&packed), packed.len),
+              DB_TEXT(put->at.explored[0] == '\0' ? NULL : put->at.explored)) < 0)
         return -1;
     return states_choose(store, key, put->at.checkpoint, e);
 }
@@ -98,8 +100,9 @@ struct copy_call {
 static int apply_copy(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
-        "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records)"
-        " SELECT ?1, ?2, 0, t.at_ms, t.bytes, t.files, t.records FROM states AS t, sessions AS s"
+        "INSERT OR REPLACE INTO states(session, checkpoint, through, at_ms, bytes, files, records,"
+        " explored) SELECT ?1, ?2, 0, t.at_ms, t.bytes, t.files, t.records, t.explored"
+        " FROM states AS t, sessions AS s"
         " WHERE s.id=?3 AND t.session=s.key AND t.checkpoint=?4"};
     const struct copy_call *copy = CONTAINER_OF(call, struct copy_call, call);
     uint64_t key;
@@ -179,8 +182,8 @@ struct state_get_call {
 static int states_apply_get(struct store *store, struct store_call *call, struct err *e)
 {
     static const struct db_sql sql = {
-        "SELECT t.checkpoint, t.through, t.at_ms, t.bytes, t.files, t.records FROM states AS t,"
-        " sessions AS s WHERE s.id=?1 AND t.session=s.key AND"
+        "SELECT t.checkpoint, t.through, t.at_ms, t.bytes, t.files, t.records, t.explored"
+        " FROM states AS t, sessions AS s WHERE s.id=?1 AND t.session=s.key AND"
         " t.checkpoint = CASE WHEN ?3 THEN s.resume ELSE ?2 END"};
     struct state_get_call *get = CONTAINER_OF(call, struct state_get_call, call);
     sqlite3_stmt *s;
@@ -200,6 +203,9 @@ static int states_apply_get(struct store *store, struct store_call *call, struct
     };
     if (files != NULL)
         snprintf(at->files, sizeof(at->files), "%s", files);
+    const char *explored = db_text(s, 6);
+    if (explored != NULL)
+        snprintf(at->explored, sizeof(at->explored), "%s", explored);
     int rc = state_unpack(store, sqlite3_column_blob(s, 5), (size_t)sqlite3_column_bytes(s, 5),
                           &get->call.state, e);
     sqlite3_reset(s);

@@ -162,10 +162,11 @@ const char *store_state_overview(const struct store_state *state, size_t *ret_le
 /* A saved state's place in its session. */
 struct store_saved {
     uint64_t checkpoint;
-    uint64_t through;            /* exec_id of the last cell that it covers */
-    char files[STORE_HASH_SIZE]; /* hash of the workspace's manifest; "": no files go with it */
-    uint64_t at_ms;              /* wall clock; 0 when put: now */
-    uint64_t bytes;              /* of the bodies; only when read */
+    uint64_t through;               /* exec_id of the last cell that it covers */
+    char files[STORE_HASH_SIZE];    /* hash of the workspace's manifest; "": no files go with it */
+    char explored[STORE_HASH_SIZE]; /* likewise of what was explored; "": nothing was */
+    uint64_t at_ms;                 /* wall clock; 0 when put: now */
+    uint64_t bytes;                 /* of the bodies; only when read */
 };
 
 /* Saves it as the state of `at->checkpoint`, replacing an earlier one of that checkpoint, and makes
@@ -282,6 +283,28 @@ typedef void (*store_shared_fn)(void *context, const struct store_shared *file,
                                 const struct err *e);
 struct store_call *store_get_shared(struct store *store, const char *token, store_shared_fn fn,
                                     void *context);
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+struct store_task {
+    const char *id;
+    const char *agent;                           /* NULL: nobody in particular */
+    const char *status;                          /* a word of whoever has tasks */
+    uint64_t created_ms, updated_ms, expires_ms; /* wall clock */
+    const char *result;                          /* NULL: there is none yet */
+};
+
+/* Makes or replaces the task's row. `fn` (may be NULL) is called when it is safe. NULL if the queue
+ * is full. */
+struct store_call *store_put_task(struct store *store, const struct store_task *row,
+                                  store_done_fn fn, void *context, struct err *e);
+int store_delete_task(struct store *store, const char *id, struct err *e);
+
+/* All tasks, oldest first. For the start of the daemon, as store_each_session. */
+int store_each_task(struct store *store, void (*fn)(void *context, const struct store_task *row),
+                    void *context, struct err *e);
+
+/* ---- what else there is ---------------------------------------------------------------------- */
 
 /* A number that only this data directory has, and that is never told. */
 uint64_t store_secret(const struct store *store);

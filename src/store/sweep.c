@@ -138,7 +138,7 @@ void sweep_mark(struct store *store, const struct blob_hash *hash)
 /* ---- marking phases: 1 if there is more, 0 if it is done, -1 ----------------------------------
  */
 
-/* Rows of (rowid, records, hash of a manifest), the next few of them. */
+/* Rows of (rowid, records, hashes of two manifests), the next few of them. */
 static int mark_rows(struct store *store, const struct db_sql *sql, struct err *e)
 {
     struct sweep *sw = store->sweep;
@@ -151,7 +151,8 @@ static int mark_rows(struct store *store, const struct db_sql *sql, struct err *
         sw->cursor = db_number(s, 0);
         /* A row that cannot be read cannot be restored either. */
         state_each_hash(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), mark, sw);
-        if (mark_manifest(store, db_text(s, 2), e) < 0) {
+        if (mark_manifest(store, db_text(s, 2), e) < 0 ||
+            mark_manifest(store, db_text(s, 3), e) < 0) {
             sqlite3_reset(s);
             return -1;
         }
@@ -161,15 +162,15 @@ static int mark_rows(struct store *store, const struct db_sql *sql, struct err *
 
 static int sweep_mark_states(struct store *store, struct err *e)
 {
-    static const struct db_sql sql = {
-        "SELECT rowid, records, files FROM states WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
+    static const struct db_sql sql = {"SELECT rowid, records, files, explored FROM states WHERE "
+                                      "rowid>?1 ORDER BY rowid LIMIT ?2"};
     return mark_rows(store, &sql, e);
 }
 
 static int sweep_mark_named(struct store *store, struct err *e)
 {
     static const struct db_sql sql = {
-        "SELECT rowid, records, NULL FROM named WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
+        "SELECT rowid, records, NULL, NULL FROM named WHERE rowid>?1 ORDER BY rowid LIMIT ?2"};
     return mark_rows(store, &sql, e);
 }
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness.daemon import find_binary  # noqa: E402
 
 SECTIONS = ("idle, memory, live, mcp, think, agent, spawn, oneshot, past, undo, crash, churn, "
-            "load, crowd, node, bash")
+            "load, crowd, node, bash, grep")
 
 
 def bench(tmp_path, *args):
@@ -44,6 +44,19 @@ def test_quick_live_as_json(tmp_path):
         assert claim["verdict"] in ("ok", "missed", "not_measured")
         assert claim["bound"] in ("at_least", "at_most")
     assert list(tmp_path.iterdir()) == [], "the temporary directory was not removed"
+
+
+def test_quick_grep_beside_ripgrep(tmp_path):
+    done = bench(tmp_path, "--quick", "--only", "grep", "--text", "4", "--json")
+    assert done.returncode == 0, done.stderr + done.stdout
+    report = json.loads(done.stdout)
+    measures = {m["name"]: m for m in report["measures"]}
+    searches = ("grep.literal", "grep.pattern", "grep.words", "grep.bounded")
+    for name in searches:
+        assert measures[name]["n"] >= 3 and measures[name + "_one"]["n"] >= 3
+        assert (name + "_rg" in measures) != ("ripgrep" in report["notes"])
+    assert measures["grep.peek"]["n"] >= 600
+    assert list(tmp_path.iterdir()) == [], "the text was not removed"
 
 
 @pytest.mark.slow

@@ -65,6 +65,7 @@ def test_a_run_is_recorded_and_the_next_is_compared_with_it(tmp_path):
     assert path.read_text() == before, "comparing writes nothing"
 
 
+@pytest.mark.slow
 def test_a_row_above_its_baseline_is_better(tmp_path):
     path = tmp_path / "baseline.json"
     write_baseline(path, (ROW, 1e-9))

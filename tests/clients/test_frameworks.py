@@ -1,6 +1,7 @@
 """The client with the real packages of frameworks, and before type checkers. They come from PyPI
 and npm, into a folder that stays, so this is for level all."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -14,8 +15,9 @@ pytestmark = [pytest.mark.one_mode, pytest.mark.slow]
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
 FOLDER = CACHE / "cella-tests/frameworks"
-PACKAGES = ["smolagents", "langchain-core", "mypy"]
+PACKAGES = ["smolagents", "langchain-core", "openai-agents", "anthropic", "mcp", "mypy", "uv"]
 TYPESCRIPT = ["typescript", "@types/node"]
+CLAUDE = "@anthropic-ai/claude-code"
 
 
 def run(*command, **options):
@@ -28,19 +30,22 @@ def run(*command, **options):
 @pytest.fixture(scope="session")
 def python():
     """A Python that has them."""
-    if not (FOLDER / "complete").exists():
+    wanted, mark = " ".join(PACKAGES), FOLDER / "complete"
+    if not mark.exists() or mark.read_text() != wanted:
         run(sys.executable, "-m", "venv", "--clear", FOLDER)
         run(FOLDER / "bin/pip", "install", "--quiet", *PACKAGES)
-        (FOLDER / "complete").touch()
+        mark.write_text(wanted)
     return FOLDER / "bin/python"
 
 
 @pytest.fixture
-def script(python, daemon):
-    def go(code):
+def script(python, daemon, tmp_path):
+    """Runs code; smolagents wants to read the file that its tools are in."""
+    def go(code, *args):
         env = {**os.environ, "PYTHONPATH": str(SOURCE / "clients/python"),
-               "CELLA_DATA": str(daemon.data)}
-        return run(python, "-c", code, env=env)
+               "CELLA_DATA": str(daemon.data), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+        (tmp_path / "script.py").write_text(code)
+        return run(python, tmp_path / "script.py", *args, env=env)
     return go
 
 
@@ -104,6 +109,117 @@ print("ok")
 
 def test_a_tool_of_langchain_keeps_its_session(script):
     assert script(LANGCHAIN).splitlines()[-1] == "ok"
+
+
+# The model is ours, and says what it was told to; everything else is the real package.
+OPENAI = """
+import asyncio, json, sys
+from agents import Agent, Model, ModelResponse, Runner, Usage
+from agents.mcp import MCPServerStdio
+from openai.types.responses import (ResponseFunctionToolCall, ResponseOutputMessage,
+                                    ResponseOutputText)
+
+class Scripted(Model):
+    def __init__(self, cells):
+        self.cells, self.n, self.seen = cells, 0, []
+    async def get_response(self, system_instructions, input, model_settings, tools, *_, **__):
+        self.seen, self.tools = input, [tool.name for tool in tools]
+        self.n += 1
+        if self.n <= len(self.cells):
+            item = ResponseFunctionToolCall(
+                type="function_call", name="run", call_id=f"c{self.n}",
+                arguments=json.dumps({"code": self.cells[self.n - 1]}))
+        else:
+            item = ResponseOutputMessage(
+                id="m", type="message", role="assistant", status="completed",
+                content=[ResponseOutputText(type="output_text", text="done", annotations=[])])
+        return ModelResponse(output=[item], usage=Usage(), response_id=None)
+    def stream_response(self, *_, **__):
+        raise NotImplementedError
+
+async def main():
+    model = Scripted(["x = 20", "x + 1", "1/0"])
+    async with MCPServerStdio(params={"command": sys.argv[1], "args": ["mcp"]},
+                              client_session_timeout_seconds=60) as cella:
+        agent = Agent(name="analyst", mcp_servers=[cella], model=model)
+        assert (await Runner.run(agent, "add")).final_output == "done"
+    assert model.tools == ["run", "wait", "back", "look", "file"]
+    told = [json.dumps(item["output"]) for item in model.seen
+            if item.get("type") == "function_call_output"]
+    assert len(told) == 3 and "21" in told[1] and "ZeroDivisionError" in told[2], told
+    print("ok")
+
+asyncio.run(main())
+"""
+
+
+def test_an_agent_of_openai_has_the_tools_over_mcp(script, daemon):
+    assert script(OPENAI, daemon.binary).splitlines()[-1] == "ok"
+
+
+ANTHROPIC = """
+import asyncio, sys
+from anthropic.lib.tools.mcp import async_mcp_tool
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+async def main():
+    server = StdioServerParameters(command=sys.argv[1], args=["mcp"])
+    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        tools = {t.name: async_mcp_tool(t, session) for t in (await session.list_tools()).tools}
+        shape = tools["run"].to_dict()
+        assert shape["name"] == "run" and shape["input_schema"]["required"] == ["code"]
+        await tools["run"].call({"code": "x = 20"})
+        assert "21" in str(await tools["run"].call({"code": "x + 1"}))
+    print("ok")
+
+asyncio.run(main())
+"""
+
+
+def test_claude_s_sdk_makes_tools_of_ours(script, daemon):
+    assert script(ANTHROPIC, daemon.binary).splitlines()[-1] == "ok"
+
+
+def test_claude_code_connects(daemon, tmp_path):
+    """As docs/CONNECT.md says; what it does then needs a model."""
+    folder = FOLDER.parent / "claude"
+    program = folder / "node_modules" / CLAUDE / "bin/claude.exe"
+    if not (folder / "complete").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        run("npm", "install", "--prefix", folder, "--no-audit", "--no-fund", CLAUDE)
+        run("node", folder / "node_modules" / CLAUDE / "install.cjs")
+        (folder / "complete").touch()
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "CELLA_DATA": str(daemon.data),
+           "DISABLE_AUTOUPDATER": "1"}
+    run(program, "mcp", "add", "--scope", "user", "cella", "--", daemon.binary, "mcp", env=env)
+    assert "Connected" in run(program, "mcp", "get", "cella", env=env)
+
+
+CALLS = [
+    {"id": 1, "method": "initialize",
+     "params": {"protocolVersion": "2025-11-25", "capabilities": {}}},
+    {"id": 2, "method": "tools/call", "params": {"name": "run", "arguments": {"code": "6 * 7"}}},
+]
+
+
+def test_uvx_runs_the_wheel_in_an_empty_environment(python, cella, tmp_path):
+    run(sys.executable, SOURCE / "packaging/dist.py", cella, tmp_path / "dist")
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    (tmp_path / "cella").mkdir()
+    (tmp_path / "cella/cella.yaml").write_text("default_profile: min\n")
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
+           "CELLA_DATA": str(tmp_path / "data"), "UV_CACHE_DIR": str(tmp_path / "cache"),
+           "UV_PYTHON_DOWNLOADS": "never"}
+    uvx = [FOLDER / "bin/uvx", "--from", wheel, "cella"]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **call}) + "\n" for call in CALLS)
+    try:
+        told = run(*uvx, "mcp", env=env, input=lines).splitlines()
+        assert json.loads(told[0])["result"]["serverInfo"]["name"] == "cella"
+        assert json.loads(told[1])["result"]["content"][0]["text"].startswith("42")
+    finally:
+        run(*uvx, "stop", env=env)
 
 
 def test_the_python_client_has_no_error_of_types(python):

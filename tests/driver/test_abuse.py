@@ -63,6 +63,7 @@ from peer import PATIENCE, Peer
         ),
     ],
 )
+@pytest.mark.sampled(2)
 def test_the_driver_survives(fresh: Peer, code: str) -> None:
     fresh.names = "full"
     assert fresh.run(code).status in ("ok", "error")

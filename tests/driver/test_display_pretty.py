@@ -29,6 +29,7 @@ def test_texts_are_those_of_ipython(seed: int) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.skipif(not HAS_IPYTHON, reason="no IPython to compare with")
+@pytest.mark.slow
 def test_all_forms_are_those_of_ipython() -> None:
     command = [sys.executable, "-B", str(HERE / "compare_bundles.py"), str(DRIVER)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)

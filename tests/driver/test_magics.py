@@ -185,6 +185,7 @@ def test_lines_of_tracebacks_are_those_of_the_cell(shared: Peer) -> None:
     ],
     ids=lambda text: text[:12],
 )  # fmt: skip
+@pytest.mark.sampled(4)
 def test_hostile_text_takes_no_time(shared: Peer, text: str) -> None:
     shared.run("a = 1")
     shared.run(text + "\n!true")

@@ -101,7 +101,7 @@ def test_the_shell_goes_on(line: Line) -> None:
     line.checkpoint()
     assert line.shell.out("echo $BASHPID $x") == f"{line.shell.pid} 1\n"
     # The one child is who lists them.
-    code = "kill %1; wait; jobs; found=$(ps -o pid= --ppid $$); wc -l <<<\"$found\""
+    code = "kill %1; wait; jobs >/dev/null; found=$(ps -o pid= --ppid $$); wc -l <<<\"$found\""
     assert line.shell.run(code).stdout.strip() == "1"
 
 

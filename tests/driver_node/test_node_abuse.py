@@ -69,6 +69,7 @@ ABUSES = {
 
 
 @pytest.mark.parametrize("code", ABUSES.values(), ids=ABUSES)
+@pytest.mark.sampled(2)
 def test_the_driver_survives(fresh: NodePeer, code: str) -> None:
     assert fresh.run(code).status in ("ok", "error")
     if "Promise.prototype.then" in code and fresh.run("1").status == "error":

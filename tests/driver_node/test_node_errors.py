@@ -155,6 +155,7 @@ EXITS = [
 
 
 @pytest.mark.parametrize("code, status", EXITS)
+@pytest.mark.sampled(2)
 def test_an_exit_ends_the_cell_only(fresh: NodePeer, code: str, status: int) -> None:
     fresh.run("var kept = 1")
     for _ in range(3):
@@ -203,6 +204,7 @@ def test_a_listener_that_fails_does_not_spoil_later_exits(fresh: NodePeer) -> No
         ("process.kill(process.pid, 'SIGTERM'); await new Promise(() => {})", -15),
     ],
 )
+@pytest.mark.sampled(2)
 def test_exits_end_the_session(start, code: str, status: int) -> None:
     """Where they are to."""
     peer = start()

@@ -52,6 +52,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("code", LOOPS.values(), ids=LOOPS)
+@pytest.mark.sampled(2)
 def test_a_cell_is_interrupted(fresh: NodePeer, code: str) -> None:
     fresh.run("let kept = { a: 1 }; setTimeout(() => {}, 1e6); globalThis.n = 0")
     running = fresh.begin(code)

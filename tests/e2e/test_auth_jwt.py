@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from harness import mcp
 from harness.client import Client, read_reply
 from harness.configured import Configured
 from harness.daemon import StartFailed
@@ -205,6 +206,25 @@ def test_forged_tokens_are_refused(issuers):
     assert "8192 bytes" in refused(issuers, issuers.token(more="x" * 8192))
     # The public key as a shared secret, which a server that believes "alg" would fall for.
     assert "algorithm" in refused(issuers, issuers.token(header={"alg": "HS256"}))
+
+
+def test_mcp_takes_the_same_tokens_and_no_others(issuers):
+    message, headers = mcp.modern("tools/list")
+
+    def ask(token):
+        return issuers.ask(token, "POST", "/mcp", message, **headers)
+
+    assert ask(issuers.token()).status == 200
+    head, claims, signature = issuers.token().split(".")
+    for wrong in (f"{url64(b'{}')}.{claims}.{signature}",
+                  f"{url64(json.dumps({'alg': 'none'}).encode())}.{claims}.",
+                  issuers.token(issuers.stranger),
+                  issuers.token(aud="https://other.example.com"),
+                  issuers.token(exp=int(time.time()) - 60), f"{head}.{claims}.", "", "x"):
+        reply = ask(wrong)
+        assert reply.status == 401, wrong
+        assert challenge(reply)["resource_metadata"].endswith(METADATA + "/mcp")
+    assert ask(issuers.token(scope="cella")).status == 403
 
 
 def test_a_scope_that_is_missing_is_named(issuers):

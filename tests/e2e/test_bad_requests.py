@@ -316,6 +316,7 @@ SMUGGLED = b"GET /v1/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
     ],
     ids=lambda b: b.decode("latin-1")[:50],
 )
+@pytest.mark.sampled(2)
 def test_smuggling_is_refused(client, headers):
     data = client.head("POST", "/v1/sessions") + headers + b"\r\n\r\n0\r\n\r\n" + SMUGGLED
     replies = talk(client, data, half_close=True)

@@ -15,7 +15,7 @@ def marks(surface, number):
     """Other surfaces show what REST does, in their own words, and drivers' tests most of it."""
     if surface != "rest":
         return [pytest.mark.sampled(16)]
-    return [pytest.mark.smoke] if number % SMOKE == 0 else [pytest.mark.sampled(4)]
+    return [pytest.mark.smoke] if number % SMOKE == 0 else [pytest.mark.sampled(8)]
 
 
 PARAMETERS = [

@@ -105,6 +105,7 @@ def test_code_that_ends_its_interpreter_says_how_exec_ends(shell):
     ("sys.exit(-1)", 255, ""),
     ("exit(4)", 4, ""),
 ])
+@pytest.mark.sampled(2)
 def test_code_that_leaves_with_a_status_gives_it(shell, session, launcher, leave, status, told):
     """As `python script.py` does, without a traceback; a session goes on."""
     script = launcher.directory / "leaves.py"

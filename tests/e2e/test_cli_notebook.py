@@ -10,6 +10,8 @@ import pytest
 from harness.host import PATIENCE
 from harness.shell import Shell
 
+PLOT = "import matplotlib.pyplot as plt; plt.plot([1]); plt.show()"
+
 
 class Books(Shell):
     """`cella notebook` against a daemon, in a folder of its own."""
@@ -39,7 +41,7 @@ def books(daemon, folder):
 @pytest.fixture
 def notebook(books):
     """Of a session that ran two cells."""
-    made = books.json("new", "--title", "Trial", "--profile", "data")["notebook_id"]
+    made = books.json("new", "--title", "Trial", "--profile", "min")["notebook_id"]
     books("exec", "-s", made, "x = 41\nprint('hello')\nx + 1", check=0)
     books("exec", "-s", made, "1 / 0", check=1)
     yield made
@@ -110,7 +112,7 @@ def test_what_the_code_declared_and_what_would_be_lost(books, notebook):
 
 
 def test_images_are_told_by_their_references(books, notebook):
-    books.do("add", notebook, "--run", "plt.plot([1]); plt.show()")
+    books.do("add", notebook, "--run", PLOT)
     assert re.search(rf"\[image png \d+x\d+, [\d.]+ KB: notebook://{notebook}/cell/\w+/image/0\]",
                      books.do("show", notebook, "-1"))
 
@@ -182,7 +184,7 @@ def test_a_range_of_cells_runs(books, notebook):
 
 
 def test_pictures_of_a_run_are_saved(books, notebook):
-    cell = books.json("add", notebook, "plt.plot([1]); plt.show()")["cell"]["cell_id"]
+    cell = books.json("add", notebook, PLOT)["cell"]["cell_id"]
     assert books.do("run", notebook, cell, "--save-images", "no/where", check=66) == ""
     books.do("run", notebook, cell, "--save-images", ".")
     assert (books.folder / "image-1.png").read_bytes().startswith(b"\x89PNG")

@@ -70,6 +70,7 @@ def text(cell):
 
 
 @pytest.mark.smoke
+@pytest.mark.slow
 def test_every_output_is_in_its_place(runner):
     made = runner.run([
         v4.new_markdown_cell("# Title"),

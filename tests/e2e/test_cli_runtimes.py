@@ -53,6 +53,7 @@ def test_exec_runs_each_language(shell, runtime):
     ("code.mjs", "console.log(await Promise.resolve(6))"),
     ("code.sh", "for i in 1 2 3; do ((sum += i)); done; echo $sum"),
 ])
+@pytest.mark.sampled(2)
 def test_the_name_of_a_file_tells_its_language(shell, launcher, name, code):
     path = launcher.directory / name
     path.write_text(code)

@@ -44,6 +44,7 @@ def test_each_language_answers(spawn_runtime, runtime, code, text, match, name):
 
 
 @pytest.mark.smoke
+@pytest.mark.slow
 def test_what_is_hostile_neither_hangs_nor_changes_the_session(session):
     session.exec("class Bad:\n    def __dir__(self):\n        while True: pass\nbad = Bad(); x = 1")
     assert complete(session, "bad.").partial

@@ -89,7 +89,8 @@ def test_a_good_file_in_json(check):
 
 @pytest.mark.parametrize("text, message, fix", [
     ("pool: 4\nmcp_tools: core,all\n",
-     'FILE:2: mcp_tools: there is no set of tools "all"', "Possible here: core, notebook, repl"),
+     'FILE:2: mcp_tools: there is no set of tools "all"',
+     "Possible here: core, explore, notebook, repl"),
     ("agents:\n- id: ana\n  repl:\n    enable: true\n",
      'FILE:4: unknown field "enable"', "Possible here: enabled, allowed_runtimes"),
     ("pool: 4\nagents:\n- id: ana\n- id: ana\n",

@@ -133,6 +133,7 @@ def test_a_suspended_session_tells_what_was_saved(launch, runtime, names):
     daemon.stop()
 
 
+@pytest.mark.slow
 def test_a_suspended_session_tells_what_it_told_after_its_last_cell(launch):
     daemon = launch(config="default_profile: min\nidle_timeout_secs: 1\n")
     session = daemon.client.spawn()

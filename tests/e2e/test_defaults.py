@@ -51,6 +51,7 @@ def test_the_nearest_setting_holds(launch, tmp_path):
     assert listed["repl"]["budget"] == 400 and listed["repl"]["checkpoints"] == "off"
 
 
+@pytest.mark.slow
 def test_the_time_limit_of_a_session_outlives_the_daemon(launch):
     daemon = launch(config="default_profile: min\npool: 1\n")
     session = daemon.client.spawn("min", timeout_ms=300, budget=700)

@@ -40,6 +40,10 @@ SET_OUT = {
             ("out/plot.png", "model.pkl")]; os.mkdir("backup")'
         cella exec -s $id '1' && cella notebook export $id -o analysis.ipynb
         """,
+    "docs/EXPLORE.md": """python3 -c "import zipfile
+zipfile.ZipFile('logs.zip', 'w').writestr('today.log', 'error')"
+        cella put logs.zip $id: && cella exec -s $id 'import os; os.mkdir("logs")'
+        cella exec -s $id 'open("logs/today.txt", "w").write("user 7")'""",
     "docs/NOTEBOOKS.md": "url=${url%/sessions}/notebooks",
     "docs/PYTHON.md": """cella exec -s $id 'path = "notes"; open("notes.txt", "w").write("1")'""",
     "docs/STATE.md": """cella exec -s $id 'class Model:
@@ -55,6 +59,7 @@ WRITTEN = {
     "docs/PORTS.md": ["<!DOCTYPE HTML"],
     "docs/NOTEBOOKS.md": ["Out[1]: 42", '"ran":2', '"text":"82"'],
     "docs/PYTHON.md": ["42\n", "CPU times"],
+    "docs/EXPLORE.md": ['"chars":46', "2: 12:05 error: disk full"],
     "docs/STATE.md": ['"name":"f"', '"text":"True"'],
     "docs/ONESHOT.md": ['"stdout":"42\\n"'],
     "docs/AGENTS.md": ["REPL session started"],

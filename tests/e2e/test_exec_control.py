@@ -238,6 +238,7 @@ def test_an_interrupt_reaches_children_too(daemon, session):
     host.eventually(lambda: not host.find_by_name(daemon.tree(), "sleep"))
 
 
+@pytest.mark.slow
 def test_a_thousand_interrupts_between_cells(session):
     session.exec("kept = 1")
     for n in range(1000):
@@ -266,6 +267,7 @@ def test_interrupts_all_the_time_while_cells_run(session):
     assert session.value("kept") == "1"
 
 
+@pytest.mark.slow
 def test_stray_signals_from_a_child_inside_the_jail(session):
     """A child hammers the interpreter with SIGINT, between cells and during them."""
     session.exec(

@@ -77,6 +77,7 @@ def test_sigterm_with_idle_connections_does_not_wait(launch):
         sock.close()
 
 
+@pytest.mark.slow
 def test_kill_9_of_the_daemon_leaves_nothing(launch):
     daemon = launch(config=MIN)
     for _ in range(5):
@@ -188,6 +189,7 @@ def zygote_of(daemon):
     return pid
 
 
+@pytest.mark.slow
 def test_a_restart_on_the_same_data_directory_works(launch):
     data = launch.new_data()
     first = launch(data=data, config=MIN)

@@ -101,7 +101,8 @@ class World:
         values = {"session": self.session.id, "notebook": notebook or self.session.id,
                   "state": "kept", "agent": "ana", "speaker": "ana"}
         usual = {"cell": "0", "number": 1, "try_id": 1, "n": 0, "code": "1",
-                 "action": "list", "path": "f", "content": {"cells": []}, "port": 8000,
+                 "action": "list", "path": "f", "port": 8000,
+                 "content": "f" if op["name"].startswith("explore.") else {"cells": []},
                  "what": "outputs", "format": "script",
                  "to": "g" if op["subject"] == "file" or "file" in op["name"] else 0}
         path, query, body = op["path"], [], {}

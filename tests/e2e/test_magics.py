@@ -82,6 +82,7 @@ def test_a_package_in_the_workspace_is_installed_and_imported(session):
     assert session.value("tiny_thing.__file__").startswith("'/workspace/.local/lib/python3")
 
 
+@pytest.mark.slow
 def test_pip_says_that_there_is_no_network(session):
     answer = session.exec("%pip install no-such-package-anywhere", timeout_ms=60_000)
     assert answer.status == "ok" and "this session has no network" in answer.stderr

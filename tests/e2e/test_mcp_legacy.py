@@ -1,11 +1,13 @@
 """The Model Context Protocol with `initialize`, 2025-11-25 and older, at the same path: sessions,
 streams that can be taken up again, questions on the stream of the request that they belong to."""
 
+import http.client
 import json
+import time
 
 import pytest
 
-from harness import mcp
+from harness import host, mcp
 
 pytestmark = pytest.mark.one_mode
 
@@ -86,14 +88,30 @@ def test_a_client_that_reads_no_streams_is_not_asked(connect):
     assert "'x'" in mcp.text_of(client.call("wait", {"input": "x"}))
 
 
+def test_a_client_without_streams_that_goes_has_not_cancelled(connect):
+    client = connect()
+    client.call("run", {"code": "import os, time; n = 0"})
+    connection = http.client.HTTPConnection(*client.address)
+    body = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": "run", "arguments": {"code": "open('begun', 'w').close()\n"
+                                     "while not os.path.exists('go'): time.sleep(0.01)\nn = 1"}}}
+    connection.request("POST", client.path, json.dumps(body),
+                       {**client.headers, "Accept": "application/json"})
+    host.eventually(lambda: "begun" in mcp.text_of(client.call("file", {"action": "list"})),
+                    "a cell that has begun")
+    connection.close()
+    client.call("file", {"action": "put", "path": "go", "content": ""})
+    assert mcp.text_of(client.call("run", {"code": "n"})) == "1"
+
+
 def test_a_request_can_be_taken_back(connect):
     client = connect()
     client.call("run", {"code": "n = 0"})
     connection, response = client.open({
         "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": {
             "name": "run", "_meta": {"progressToken": 1}, "arguments": {
-                "code": "import time\nprint('begun', flush=True)\n"
-                        "try: time.sleep(600)\nexcept KeyboardInterrupt: n = 1"}}})
+                "code": "import time\ntry: print('begun', flush=True); time.sleep(600)\n"
+                        "except KeyboardInterrupt: n = 1"}}})
     stream = mcp.events(response)
     assert next(stream)[1] is None
     assert next(stream)[1]["method"] == "notifications/progress"
@@ -126,6 +144,15 @@ def test_a_broken_stream_is_taken_up_again(connect):
     connection.close()
     assert told[0] == progress
     assert mcp.text_of(told[-1]["result"]).endswith("'done'")
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18"])
+def test_a_stream_that_has_nothing_to_show_is_answered_too(connect, version):
+    client = connect(version=version)
+    connection, _ = client.stream()
+    connection.close()
+    connection, _ = client.stream("0-0")  # taken up again: its head comes before any event
+    connection.close()
 
 
 def test_what_the_server_says_by_itself_has_a_stream(connect):
@@ -182,3 +209,25 @@ def test_sessions_are_bounded(launch):
     assert "512" in answer.messages[0]["error"]["message"]
     clients[0].send(method="DELETE")
     assert mcp.Legacy(daemon).request("ping") == {}
+
+
+def await_end(client):
+    """Each look keeps the session alive, so that the next comes later."""
+    pause = 0.1
+    while client.ask("ping").status != 404:
+        assert pause < host.PATIENCE, "the session does not end"
+        time.sleep(pause)
+        pause *= 2
+
+
+def test_a_session_that_nobody_uses_ends(launch):
+    """An hour lasts 0.36 s here. Whoever reads the session's stream uses it."""
+    daemon = launch(config="default_profile: min\n", env={"CELLA_TEST_TIME_SCALE": "0.0001"})
+    reader = mcp.Legacy(daemon)
+    connection, _ = reader.stream()
+    idle = mcp.Legacy(daemon)
+    await_end(idle)
+    assert idle.send(method="DELETE").status == 404
+    assert reader.request("ping") == {}
+    connection.close()
+    await_end(reader)

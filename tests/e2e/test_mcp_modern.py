@@ -94,7 +94,7 @@ def test_a_long_cell_tells_its_progress(client, name):
 def test_a_client_that_goes_away_interrupts_its_cell(client, name):
     client.call("run", {"code": "n = 0", "session": name})
     message, headers = mcp.modern("tools/call", {"name": "run", "arguments": {
-        "code": "import time\nprint('begun', flush=True)\ntry:\n    time.sleep(600)\n"
+        "code": "import time\ntry:\n    print('begun', flush=True); time.sleep(600)\n"
                 "except KeyboardInterrupt:\n    n = 1", "session": name}}, progressToken=1)
     connection, response = client.open(message, headers)
     next(mcp.events(response))  # it runs
@@ -190,14 +190,15 @@ def test_a_task_that_is_cancelled_interrupts_its_cell(daemon, name):
 
 
 def test_tasks_are_for_clients_that_know_them(client, daemon):
-    answer = client.ask("tasks/get", {"taskId": "x"})
-    assert answer.status == 400
-    error = answer.messages[0]["error"]
-    assert error["code"] == -32021
-    assert error["data"]["requiredCapabilities"] == mcp.TASKS
-    with pytest.raises(mcp.Refused) as refusal:
-        mcp.Modern(daemon, mcp.TASKS).request("tasks/get", {"taskId": "x"})
-    assert refusal.value.code == -32602
+    for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+        answer = client.ask(method, {"taskId": "x"})
+        assert answer.status == 400
+        error = answer.messages[0]["error"]
+        assert error["code"] == -32021
+        assert error["data"]["requiredCapabilities"] == mcp.TASKS
+        with pytest.raises(mcp.Refused) as refusal:
+            mcp.Modern(daemon, mcp.TASKS).request(method, {"taskId": "x"})
+        assert refusal.value.code == -32602
 
 
 def test_notebooks_images_and_files_are_resources(client, name, daemon):
@@ -240,6 +241,37 @@ def test_a_listener_is_told_of_changes(client, name):
     connection.close()
 
 
+def test_a_listener_is_told_of_changes_of_its_file_alone(client, name):
+    client.call("run", {"session": name, "code": "import os; os.mkdir('d')\n"
+                        "def put(path): open(path, 'w').write('x')"})
+    uri, other = f"workspace://{name}/d/a.txt", f"workspace://{name}/b.txt"
+    connection, messages = client.listen(resourceSubscriptions=[uri, other])
+    assert next(messages)["method"] == "notifications/subscriptions/acknowledged"
+
+    assert {next(messages)["params"]["uri"] for _ in range(2)} == {uri, other}  # it is watched now
+
+    def told_after(code):
+        client.call("run", {"code": code, "session": name})
+        return next(messages)["params"]["uri"]
+
+    assert told_after("put('d/a.txt')") == uri
+    client.call("run", {"code": "put('d/other'); put('other')", "session": name})  # nobody's
+    assert told_after("put('d/b.txt'); put('b.txt')") == other
+    assert told_after("os.remove('d/a.txt')") == uri
+    connection.close()
+
+
+def test_a_file_whose_folder_is_not_there_yet_is_told_of_with_the_notebook(client, name):
+    client.call("run", {"code": "1", "session": name})
+    uri = f"workspace://{name}/later/a.txt"
+    connection, messages = client.listen(resourceSubscriptions=[uri])
+    next(messages)
+    assert next(messages)["params"]["uri"] == uri  # from now on
+    client.call("run", {"code": "import os; os.mkdir('later')", "session": name})
+    assert next(messages)["params"]["uri"] == uri
+    connection.close()
+
+
 def test_prompts_teach_how_to_work(client):
     prompts = {p["name"]: p for p in client.request("prompts/list")["prompts"]}
     assert set(prompts) == {"explore_data", "recover_cell", "compare_branches"}
@@ -277,3 +309,48 @@ def test_plan_mode_is_a_refusal_that_agents_know(client, name, daemon):
     assert set(refusal) == {"tool_name", "tool_kind", "hint", "entered_at", "entered_reason"}
     assert refusal["tool_name"] == "run" and refusal["entered_reason"] == "think"
     assert "x" in mcp.text_of(client.call("look", {"session": name}))
+
+
+def test_tasks_outlive_the_daemon(launch):
+    """A client hears of a task once it is on disk. A cell does not outlive the daemon: its task
+    has failed, and says so."""
+    daemon = launch(config="default_profile: min\n")
+    client = mcp.Modern(daemon, mcp.TASKS)
+    done = client.call("run", {"code": "import time; time.sleep(1.2); 'slept'", "session": "a"})
+    await_task(client, done["taskId"], "completed")
+    stopped = client.call("run", {"code": "time.sleep(600)", "session": "a"})
+    client.request("tasks/cancel", {"taskId": stopped["taskId"]})
+    cut = client.call("run", {"code": "time.sleep(600)", "session": "a"})
+    daemon.kill()
+    daemon = launch(config="default_profile: min\n", data=daemon.data)
+    client = mcp.Modern(daemon, mcp.TASKS)
+
+    def get(task):
+        return client.request("tasks/get", {"taskId": task["taskId"]})
+
+    kept = get(done)
+    assert kept["status"] == "completed" and "'slept'" in mcp.text_of(kept["result"])
+    assert kept["createdAt"] == done["createdAt"]
+    assert get(stopped)["status"] == "cancelled"
+    assert get(cut)["status"] == "failed" and "run it again" in get(cut)["error"]["message"]
+    result = mcp.Modern(daemon).call("run", {"code": "1 + 1", "session": "a"})
+    assert mcp.text_of(result).startswith("2")
+
+
+def test_tasks_expire(launch):
+    """Also those that an earlier daemon left; an hour lasts a second here."""
+    scale = {"CELLA_TEST_TIME_SCALE": str(1 / 3600)}
+    daemon = launch(config="default_profile: min\n", env=scale)
+    client = mcp.Modern(daemon, mcp.TASKS)
+    task = client.call("run", {"code": "import time; time.sleep(1.2)", "session": "a"})
+
+    def is_gone():
+        try:
+            return client.request("tasks/get", {"taskId": task["taskId"]}) and False
+        except mcp.Refused as refusal:
+            return "no such task" in str(refusal)
+
+    host.eventually(is_gone, "a task that has expired")
+    daemon.stop()
+    client = mcp.Modern(launch(config="default_profile: min\n", data=daemon.data), mcp.TASKS)
+    assert is_gone()

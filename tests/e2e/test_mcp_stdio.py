@@ -64,8 +64,9 @@ def test_questions_progress_and_cancellation_share_the_line(daemon, name):
         client.call("run", {"code": "n = 0", "session": name})
         client.write({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": {
             "name": "run", "_meta": {"progressToken": "p"}, "arguments": {
-                "session": name, "code": "import time\nprint('begun', flush=True)\n"
-                "try: time.sleep(600)\nexcept KeyboardInterrupt: n = 1"}}})
+                "session": name, "code": "import time\n"
+                "try: print('begun', flush=True); time.sleep(600)\n"
+                "except KeyboardInterrupt: n = 1"}}})
         told = client.read()
         assert told["method"] == "notifications/progress"
         assert told["params"]["message"] == "begun"
@@ -95,8 +96,9 @@ def test_a_cell_ends_with_its_client(daemon, name, client):
     stdio.call("run", {"code": "n = 0", "session": name})
     stdio.write({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
         "name": "run", "_meta": {"progressToken": 1}, "arguments": {
-            "session": name, "code": "import time\nprint('begun', flush=True)\n"
-            "try: time.sleep(600)\nexcept KeyboardInterrupt: n = 1"}}})
+            "session": name, "code": "import time\n"
+            "try: print('begun', flush=True); time.sleep(600)\n"
+            "except KeyboardInterrupt: n = 1"}}})
     stdio.read()
     stdio.process.kill()
     stdio.close()

@@ -31,6 +31,7 @@ def place(launch):
 
 
 @pytest.mark.each_mode
+@pytest.mark.slow
 def test_old_notebooks_open_again_with_their_outputs(place):
     daemon = place()
     session = daemon.client.spawn("min")
@@ -137,6 +138,7 @@ def test_what_was_answered_is_there_after_kill_9(place):
 
 @pytest.mark.smoke
 @pytest.mark.each_mode
+@pytest.mark.slow
 def test_health_tells_how_large_the_journal_is(place):
     daemon = place()
     session = daemon.client.spawn("min")

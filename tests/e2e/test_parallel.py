@@ -159,6 +159,7 @@ def test_while_workers_live_checkpoints_say_why_they_are_none(spawn):
     assert last["restore"] == "process" and last["reason"] is None, last
 
 
+@pytest.mark.slow
 def test_undo_ends_the_workers_of_the_undone_cells(daemon, spawn, eventually):
     work = ("import joblib; joblib.Parallel(n_jobs=2)(joblib.delayed(pow)(n, 2) for n in range(4))")
     session = spawn("data", checkpoints="every", limits={"cpu_percent": 200})

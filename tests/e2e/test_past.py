@@ -249,6 +249,7 @@ def test_a_session_without_a_cell_is_suspended_too(spawn):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_a_file_without_a_cell_outlives_kill_9(launch):
     data = launch.new_data()
     daemon = launch(data=data, config=MIN)

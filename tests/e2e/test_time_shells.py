@@ -82,6 +82,7 @@ def test_node_comes_back_from_its_saved_copy(spawn_runtime):
 
 
 @pytest.mark.one_mode
+@pytest.mark.slow
 def test_both_outlive_the_daemon(launch):
     daemon = launch(config=MIN)
     cells = {

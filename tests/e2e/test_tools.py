@@ -115,6 +115,24 @@ def test_long_output_is_cut_and_can_be_read_on(tools):
     assert tools.refused("look", output=9).advice == "Its cells are 1 to 2."
 
 
+LONG = "for i in range(200_000): print('row', i)"  # more than a notebook keeps
+
+
+def test_a_long_output_is_whole_while_its_session_has_it(daemon):
+    tools = Tools(daemon.client)
+    tools.run(code=LONG, session="long")
+    assert tools.look(output=1, session="long", search="row 100000") == (
+        "100001: row 100000\n[1 of 200000 lines]")
+    tools.back(action="end", session="long")
+
+
+def test_what_is_gone_of_an_output_is_told(tools):
+    tools.run(code=LONG)  # of an agent whose sessions keep 64 KiB
+    text = tools.look(output=1, search="row 100000")
+    assert "[0 of " in text and text.endswith(" bytes of its middle are not kept]")
+    assert tools.look(output=1, max_tokens=10).endswith(" bytes of its middle are not kept]")
+
+
 def test_a_value_that_is_cut_can_be_read_on(tools):
     text = tools.run(code="'<' + 'a' * 50000 + '>'", session="b")
     assert 'look(output=1, session="b")' in text and len(text) < 9000
@@ -298,7 +316,28 @@ def test_look_tells_what_there_is(tools):
 def test_many_names_are_some_names(tools):
     tools.run(code="for i in range(100): globals()[f'n{i}'] = i")
     text = tools.look(max_tokens=20)
-    assert text.startswith("i int = 99\nn0 int = 0\n") and text.endswith(" more: search for some]")
+    assert text.startswith("int: i=99 n0=0 n1=1 ") and text.endswith(" more: search for some]")
+    assert len(text) < 120
+
+
+def test_names_of_a_type_share_a_line_if_their_values_are_short(tools):
+    tools.run(code="a = 1; b = 2.5; c = 3.5; d = 'two words'; e = 'x' * 30; f = 'y'\n"
+                   "g = [1]; h = [2]")
+    assert tools.look() == (
+        "a int = 1\nfloat: b=2.5 c=3.5\nd str of 9 = 'two words'\ne str of 30 = '" + "x" * 30
+        + "'\nf str of 1 = 'y'\ng list of 1 = [1]\nh list of 1 = [2]")
+    tools.run(code="del e")
+    assert "str: d='two words' f='y'" in tools.look()
+
+
+def test_a_list_of_many_lines_is_cut_as_a_long_text_is(tools):
+    tools.run(code="pass")
+    text = tools.run(code="list(range(999))")
+    assert text.startswith("[0,\n 1,\n") and text.endswith(" 998]") and len(text) < 3500
+    assert "left out: look(output=2) ...]" in text
+    assert tools.look(output=2, search="500") == "501:  500,\n[1 of 999 lines]"
+    assert tools.run(code="list(range(399))").count("\n") == 398  # fewer come whole
+    assert tools.run(code="list(range(999))", max_tokens=4000).count("\n") == 998
 
 
 # file

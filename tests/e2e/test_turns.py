@@ -38,6 +38,7 @@ def saves(session):
 
 
 @pytest.mark.smoke
+@pytest.mark.slow
 def test_saves_of_many_sessions_are_made_one_after_the_other(launch):
     daemon = launch(config=MIN, preexec=on_one_core)
     sessions = [daemon.client.spawn() for _ in range(SESSIONS)]

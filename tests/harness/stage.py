@@ -49,6 +49,24 @@ class Stage:
         self.client.call("POST", f"{session.path}/undo", {})
         return {"$undone": session.id}
 
+    def make_explored(self, _):
+        session = self.session()
+        text = b"12:00 start\n12:05 error: disk full\n12:06 stop\n"
+        self.client.call("PUT", f"{session.path}/contexts/context", text)
+        self.client.call("POST", f"{session.path}/explore/peek", {"n": 11})
+        return {"$explored": session.id}
+
+    def make_archived(self, made):
+        explored = self.make_explored(made)["$explored"]
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as archive:
+            entry = tarfile.TarInfo("today.log")
+            text = b"12:05 error: disk full\n"
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+        self.client.request("PUT", f"/v1/sessions/{explored}/files/logs.tar", out.getvalue())
+        return {"$archived": explored}
+
     def make_busy(self, _):
         session = self.session("import time")
         answer = session.exec("time.sleep(600)", yield_ms=0)

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -61,12 +62,15 @@ class Inspector:
         self.env = {**os.environ, "MCP_CATALOG_PATH": str(folder / f"{era}.json"),
                     "PATH": f"{peers.node.parent}:{os.environ['PATH']}"}
 
-    def ask(self, way, *words):
+    def command(self, way, *words):
         where = target(self.server, way)
         words = [*words, "--", *where] if way == "stdio" else [*where, *words]
-        done = subprocess.run([str(self.peers.node), str(self.peers.inspector), "--cli",
-                               "--protocol-era", self.era, "--format", "json", "-q", *words],
-                              text=True, capture_output=True, env=self.env, timeout=host.PATIENCE)
+        return [str(self.peers.node), str(self.peers.inspector), "--cli", "--protocol-era",
+                self.era, "--format", "json", "-q", *words]
+
+    def ask(self, way, *words):
+        done = subprocess.run(self.command(way, *words), text=True, capture_output=True,
+                              env=self.env, timeout=host.PATIENCE)
         assert done.stdout, done.stderr[-4000:]
         return done.returncode, json.loads(done.stdout), done.stderr
 
@@ -78,6 +82,20 @@ class Inspector:
 
     def run(self, way, code, **more):
         return self.call(way, "run", code=code, **more)
+
+    def interrupt(self, way, code):
+        """The call of a long cell, ended by Ctrl-C once the cell runs."""
+        args = json.dumps({"session": self.session, "code": code})
+        process = subprocess.Popen(
+            self.command(way, "--method", "tools/call", "--tool-name", "run", "--tool-args-json",
+                         args, "--metadata", "progressToken=p"),
+            env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
+        place = f"/v1/sessions/{self.session}"
+        host.eventually(lambda: self.server.client.call("GET", place)["state"] == "busy",
+                        "a cell that runs")
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(host.PATIENCE)
 
 
 def text_of(result):
@@ -100,6 +118,16 @@ def drive(inspector):
     assert text_of(inspector.run("stdio", "x", session=branch)).startswith("20")
     inspector.run("http", "name = input('Your name? ')\nprint('Hello', name)", yield_ms=0)
     assert "Hello Ada" in text_of(inspector.call("stdio", "wait", input="Ada"))
+    # A client of the older era that goes away can come back for its answer: no cancellation.
+    for way in WAYS if inspector.era == "modern" else ["stdio"]:
+        inspector.run(way, "import time; n = 0")
+        inspector.interrupt(way, "try: time.sleep(600)\nexcept KeyboardInterrupt: n = 1")
+        assert text_of(inspector.run(way, "n")) == "1"
+    status, told, _ = inspector.ask("http", "--method", "tools/call", "--tool-name", "run",
+                                    "--tool-args-json", json.dumps({
+                                        "session": inspector.session, "code": "n"}),
+                                    "--load", "--load-requests", "20", "--load-concurrency", "4")
+    assert status == 0 and told["result"]["ok"] == told["result"]["requests"] == 20, told
     return True
 
 

@@ -279,6 +279,8 @@ static void survive(struct world *w, void (*spoil)(struct world *w), void (*mend
                     const char *text)
 {
     static const size_t sizes[] = {100, 80000}, large[] = {3 * MIB};
+    world_close(w); /* else what made the tables leaves room in the database's log */
+    world_open(w);
     store_on_trouble(w->store, on_trouble, w);
     world_put_session(w, SESSION);
     world_put_notebook(w, SESSION);

@@ -76,6 +76,14 @@ export interface Answer {
   duration_ms?: number;
   /** What undo goes back to. */
   checkpoint?: number;
+  /** The code did not compile; it ran without typographic signs, and these were replaced. */
+  replaced?: string;
+  /** The cell called FINAL: the agent's task has its answer. */
+  is_final?: boolean;
+  /** That answer. */
+  final_answer?: string;
+  /** The cell called STUCK: why there is none. */
+  stuck?: string;
   /** The last cell whose effects are safe on disk. */
   saved_through?: number;
   /** The checkpoint that a crash took the session back to. */
@@ -536,6 +544,274 @@ export interface FileChange {
   bytes?: number;
 }
 
+/** A text that is explored without being read. */
+export interface Context {
+  /** Its name. */
+  name: string;
+  /** How large it is. */
+  bytes: number;
+  /** How many characters it has. */
+  chars: number;
+  /** How many lines. */
+  lines: number;
+}
+
+/** The contexts of a session. */
+export interface Contexts {
+  /** The contexts. */
+  contexts: Context[];
+}
+
+/** A context that is gone. */
+export interface ContextDeleted {
+  /** Its name. */
+  name: string;
+  /** True. */
+  deleted: boolean;
+}
+
+/** Some characters of a text. */
+export interface Peek {
+  /** The characters. */
+  text: string;
+  /** How many come before. */
+  offset: number;
+  /** How many the whole text has. */
+  chars: number;
+  /** Fewer than asked for: an answer holds a megabyte. */
+  is_cut?: boolean;
+}
+
+/** Lines that match. */
+export interface Grep {
+  /** Matches as `12: text`, the lines around them as `11- text`. */
+  lines: string[];
+  /** How many matches are shown. */
+  count: number;
+  /** There are more. */
+  truncated: boolean;
+}
+
+/** A text in pieces of about the same size. */
+export interface Chunks {
+  /** The pieces, in order. */
+  chunks: Chunk[];
+}
+
+/** A piece of a text: explore.peek shows it. */
+export interface Chunk {
+  /** Which one, from 0. */
+  index: number;
+  /** How many characters come before. */
+  start: number;
+  /** Where it ends, likewise. */
+  end: number;
+  /** How many characters it has. */
+  char_count: number;
+}
+
+/** What is in an archive. */
+export interface Archive {
+  /** zip, tar.gz and so on. */
+  format: string;
+  /** What is in it. */
+  files: ArchiveMember[];
+  /** How many there are. */
+  total: number;
+  /** All of this as TOON. */
+  toon?: string;
+}
+
+/** A file of an archive. */
+export interface ArchiveMember {
+  /** As the archive has it. */
+  name: string;
+  /** Bytes, as far as the archive says. */
+  size?: number;
+  /** file, folder, link or other. */
+  type: string;
+  /** Where a link leads to. */
+  target?: string;
+  /** Why it is not unpacked. */
+  note?: string;
+}
+
+/** What was found in an archive. */
+export interface ArchiveHits {
+  /** The lines. */
+  hits: ArchiveHit[];
+  /** There are more. */
+  is_cut: boolean;
+  /** How many files are text. */
+  files_searched: number;
+  /** Those that were not searched, and why. */
+  skipped: any;
+  /** All of this as TOON. */
+  toon?: string;
+}
+
+/** A line of a file in an archive. */
+export interface ArchiveHit {
+  /** The archive. */
+  archive: string;
+  /** The file in it. */
+  file: string;
+  /** Its line, from 1 on. */
+  line: number;
+  /** That line, at most 200 characters. */
+  match: string;
+}
+
+/** An archive that was unpacked. */
+export interface Extracted {
+  /** How many were made. */
+  files: number;
+  /** Likewise folders. */
+  folders: number;
+  /** What was not unpacked, and why. */
+  left_out?: any;
+}
+
+/** A page of the web. */
+export interface Page {
+  /** Where it was found at last. */
+  url: string;
+  /** What the server answered: 200. */
+  status: number;
+  /** What it says that it is. */
+  content_type?: string | null;
+  /** Of a page of HTML. */
+  title?: string | null;
+  /** Its text. */
+  text: string;
+  /** How many characters that has in all. */
+  chars: number;
+  /** There are more than are shown. */
+  is_cut: boolean;
+}
+
+/** What is in a folder. */
+export interface Dir {
+  /** The folder. */
+  path: string;
+  /** What is in it, folders first; at most 100. */
+  files: DirEntry[];
+  /** How many there are. */
+  total: number;
+  /** There are more than that. */
+  more?: boolean;
+  /** All of this as TOON. */
+  toon?: string;
+}
+
+/** A file or a folder in a folder. */
+export interface DirEntry {
+  /** Its name in the folder. */
+  name: string;
+  /** What it is. */
+  type: "dir" | "file";
+  /** Of a file; else 0. */
+  size: number;
+}
+
+/** What is known of a file. */
+export interface FileInfo {
+  /** As it was asked for. */
+  path: string;
+  /** Whether there is such a file or folder. */
+  exists: boolean;
+  /** What it is. */
+  type?: "dir" | "file";
+  /** Of a file; else 0. */
+  size?: number;
+  /** When it was last changed. */
+  modified?: string;
+  /** The end of its name: .csv */
+  extension?: string;
+  /** All of this as TOON. */
+  toon?: string;
+}
+
+/** Something that was worth keeping. */
+export interface Finding {
+  /** F1, F2 and so on. */
+  id: string;
+  /** What was found. */
+  content: string;
+  /** Words to find it by. */
+  tags?: string[];
+  /** Where: the file, */
+  source_file?: string;
+  /** its page, */
+  source_page?: number;
+  /** its section. */
+  source_section?: string;
+  /** When it was noted. */
+  at: string;
+}
+
+/** What was found so far. */
+export interface Findings {
+  /** The oldest first. */
+  findings: Finding[];
+}
+
+/** That the answer was taken. */
+export interface Final {
+  /** True: the task has its answer. */
+  final: boolean;
+}
+
+/** That there is no way on. */
+export interface Stuck {
+  /** True: it was noted. */
+  stuck: boolean;
+}
+
+/** What was explored so far. */
+export interface ExploreState {
+  /** What a model should read of it: contexts, names, the research tree. */
+  text: string;
+  /** How often what was called, and what it cost. */
+  log: any;
+  /** What is known of each context, by its name. */
+  contexts?: any;
+  /** As explore.list_findings has them. */
+  findings?: any;
+  /** What the last grep found: at most 20. */
+  hits?: any;
+  /** The answer, or why there is none. */
+  final?: any;
+  /** The research tree: version, nodes, counters. */
+  tree?: any;
+}
+
+/** What was explored so far, as a text. */
+export interface ExploreText {
+  /** What a model should read. */
+  text: string;
+}
+
+/** That exploring begins anew. */
+export interface ExploreReset {
+  /** True: nothing is known any more. */
+  reset: boolean;
+}
+
+/** Nodes of the research tree. */
+export interface Nodes {
+  /** Their ids, the first one first. */
+  nodes: string[];
+}
+
+/** A node of the research tree that was marked. */
+export interface Mark {
+  /** Its id. */
+  node: string;
+  /** What it is now. */
+  status: "analyzed" | "stale";
+}
+
 /** What the code of a session declared. */
 export interface Declarations {
   /** Import statements that are run again. */
@@ -808,6 +1084,8 @@ export interface Session {
   budget?: number;
   /** reference or inline, where a cell does not say; if set. */
   images?: string;
+  /** Its code has the functions that explore. */
+  explore?: boolean;
   /** shared, or per_cell: each cell has a fresh process. */
   isolation?: string;
   /** auto: what it has is kept on disk; off: it is not. */
@@ -1906,6 +2184,256 @@ export interface SessionFileEventsArgs {
   path?: string;
 }
 
+export interface ContextLoadArgs {
+  /** The session. */
+  session_id: string;
+  /** Its name; default: context. */
+  name?: string;
+  /** A file below /workspace, */
+  path?: string;
+  /** a file in it, if it is an archive, */
+  member?: string;
+  /** or a page of a domain that explore.web_domains lists, */
+  url?: string;
+  /** or the text itself. */
+  text?: string;
+}
+
+export interface ContextPutArgs {
+  /** The session. */
+  session_id: string;
+  /** Its name. */
+  name: string;
+}
+
+export interface ContextGetArgs {
+  /** The session. */
+  session_id: string;
+  /** Its name. */
+  name: string;
+}
+
+export interface ContextListArgs {
+  /** The session. */
+  session_id: string;
+}
+
+export interface ContextDeleteArgs {
+  /** The session. */
+  session_id: string;
+  /** Its name. */
+  name: string;
+}
+
+export interface ExplorePeekArgs {
+  /** The session. */
+  session_id: string;
+  /** How many characters; default 500. */
+  n?: number;
+  /** How many characters come before; default 0. */
+  offset?: number;
+  /** The context by its name; default: the one called context. */
+  context?: string;
+  /** Instead of a context: a file below /workspace. */
+  file_path?: string;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreGrepArgs {
+  /** The session. */
+  session_id: string;
+  /** A regular expression, as PCRE has them; upper and lower case are the same. */
+  pattern: string;
+  /** How many lines around each match are shown; default 2. */
+  context_lines?: number;
+  /** How many matches at most; default 100. */
+  max_results?: number;
+  /** The pattern is a text that is looked for as it is. */
+  literal?: boolean;
+  /** Upper and lower case are not the same. */
+  case?: boolean;
+  /** The context by its name; default: the one called context. */
+  context?: string;
+  /** Instead of a context: a file below /workspace. */
+  file_path?: string;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreChunksArgs {
+  /** The session. */
+  session_id: string;
+  /** How many; default 4. */
+  n_chunks?: number;
+  /** How many characters two of them share; default 200. */
+  overlap?: number;
+  /** The context by its name; default: the one called context. */
+  context?: string;
+  /** Instead of a context: a file below /workspace. */
+  file_path?: string;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreArchiveOpenArgs {
+  /** The session. */
+  session_id: string;
+  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z. */
+  file_path: string;
+  /** An archive inside of it, by its name: inner.zip */
+  inside?: string;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+  /** Adds the answer as TOON, where that is shorter. */
+  toon?: boolean;
+}
+
+export interface ExploreArchiveFileArgs {
+  /** The session. */
+  session_id: string;
+  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z. */
+  file_path: string;
+  /** The file, as it is listed; of an archive inside: inner.zip!/notes.txt */
+  member: string;
+  /** How many characters; default 10000. */
+  n?: number;
+  /** How many come before; default 0. */
+  offset?: number;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreArchiveSearchArgs {
+  /** The session. */
+  session_id: string;
+  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z. */
+  file_path: string;
+  /** A text; upper and lower case are the same. */
+  query: string;
+  /** How many at most; default 50. */
+  max_results?: number;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+  /** Adds the answer as TOON, where that is shorter. */
+  toon?: boolean;
+}
+
+export interface ExploreArchiveExtractArgs {
+  /** The session. */
+  session_id: string;
+  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z. */
+  file_path: string;
+  /** The folder below /workspace; default: /workspace itself. */
+  to?: string;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreWebFetchArgs {
+  /** The session. */
+  session_id: string;
+  /** http or https, of a domain that explore.web_domains of the configuration lists. */
+  url: string;
+  /** How many characters of its text; default 10000. */
+  max_chars?: number;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreListDirArgs {
+  /** The session. */
+  session_id: string;
+  /** Below /workspace; default: /workspace itself. */
+  path?: string;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+  /** Adds the answer as TOON, where that is shorter. */
+  toon?: boolean;
+}
+
+export interface ExploreFileInfoArgs {
+  /** The session. */
+  session_id: string;
+  /** Below /workspace; default: /workspace itself. */
+  path?: string;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+  /** Adds the answer as TOON, where that is shorter. */
+  toon?: boolean;
+}
+
+export interface ExploreMarkFindingArgs {
+  /** The session. */
+  session_id: string;
+  /** What was found. */
+  content: string;
+  /** Words to find it by, with commas between them. */
+  tags?: string;
+  /** Where: the file, */
+  source_file?: string;
+  /** its page, */
+  source_page?: number;
+  /** its section. */
+  source_section?: string;
+}
+
+export interface ExploreListFindingsArgs {
+  /** The session. */
+  session_id: string;
+}
+
+export interface ExploreFinalArgs {
+  /** The session. */
+  session_id: string;
+  /** The answer to the agent's task. */
+  answer: string;
+}
+
+export interface ExploreStuckArgs {
+  /** The session. */
+  session_id: string;
+  /** Why there is no way on. */
+  reason?: string;
+}
+
+export interface ExploreStateArgs {
+  /** The session. */
+  session_id: string;
+}
+
+export interface ExploreTellArgs {
+  /** The session. */
+  session_id: string;
+  /** The names that code has made, as it sees them now. */
+  variables?: {name: string; type?: string; text?: string}[];
+  /** Likewise what it keeps in artifacts. */
+  artifacts?: {name: string; type?: string; text?: string}[];
+}
+
+export interface ExploreResetArgs {
+  /** The session. */
+  session_id: string;
+}
+
+export interface ExploreNodesArgs {
+  /** The session. */
+  session_id: string;
+  /** Those that nobody has looked into, or what led to one. */
+  which: "unanalyzed" | "lineage";
+  /** That one: G1. */
+  node?: string;
+}
+
+export interface ExploreMarkArgs {
+  /** The session. */
+  session_id: string;
+  /** Its id: G1. */
+  node: string;
+  /** What it is from now on. */
+  status: "analyzed" | "stale";
+}
+
 export interface SessionDeclarationsArgs {
   /** The session. */
   session_id: string;
@@ -2084,6 +2612,8 @@ export interface SessionCreateArgs {
   images?: "reference" | "inline";
   /** Whether its state is kept on disk, to outlive the daemon: auto (the default) or off. */
   durable?: "auto" | "off";
+  /** Its code has peek, grep and the other functions that explore contexts from the start, not only once there is a context. Of Python. */
+  explore?: boolean | null;
   /** Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent's setting is always, refused if that is never. */
   debug?: boolean | null;
   /** shared (the default): its cells run in one process; per_cell: each has a fresh one, with the state that could be saved after the one before. */
@@ -2357,6 +2887,8 @@ export interface NotebookCreateArgs {
   images?: "reference" | "inline";
   /** Whether its state is kept on disk, to outlive the daemon: auto (the default) or off. */
   durable?: "auto" | "off";
+  /** Its code has peek, grep and the other functions that explore contexts from the start, not only once there is a context. Of Python. */
+  explore?: boolean | null;
   /** Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent's setting is always, refused if that is never. */
   debug?: boolean | null;
   /** shared (the default): its cells run in one process; per_cell: each has a fresh one, with the state that could be saved after the one before. */
@@ -2547,6 +3079,41 @@ export interface ToolLookArgs {
   max_tokens?: number | null;
 }
 
+export interface ToolContextArgs {
+  /** File of the session to hold; none: lists contexts. */
+  file?: string | null;
+  /** Default context. */
+  name?: string | null;
+  /** Name; default: yours. */
+  session?: string | null;
+}
+
+export interface ToolPeekArgs {
+  /** Default 500. */
+  chars?: number | null;
+  /** Chars before. */
+  offset?: number | null;
+  /** Its name, if not context. */
+  context?: string | null;
+  /** Or a file of the session. */
+  file?: string | null;
+  /** Name; default: yours. */
+  session?: string | null;
+}
+
+export interface ToolGrepArgs {
+  /** Regular expression; case is ignored. */
+  pattern: string;
+  /** Lines around each match, default 2. */
+  around?: number | null;
+  /** Its name, if not context. */
+  context?: string | null;
+  /** Or a file of the session. */
+  file?: string | null;
+  /** Name; default: yours. */
+  session?: string | null;
+}
+
 export interface ToolFileArgs {
   /** What to do. */
   action: "put" | "get" | "list" | "delete";
@@ -2682,6 +3249,63 @@ export class Operations {
   sessionArchivePut(args: SessionArchivePutArgs, data: Data, options?: CallOptions): Promise<Unpacked>;
   /** What changes in a folder of the workspace, as server-sent events, while it does. */
   sessionFileEvents(args: SessionFileEventsArgs, options?: CallOptions): Events;
+  /**
+   * Makes a file of the workspace, or a text, a context: it is explored with peek and grep, and
+   * never read into the interpreter unless code asks for that.
+   */
+  contextLoad(args: ContextLoadArgs, options?: CallOptions): Promise<Context>;
+  /** Makes the body a context, however large it is. */
+  contextPut(args: ContextPutArgs, data: Data, options?: CallOptions): Promise<Context>;
+  /** Tells how large a context is. */
+  contextGet(args: ContextGetArgs, options?: CallOptions): Promise<Context>;
+  /** Lists the contexts of a session. */
+  contextList(args: ContextListArgs, options?: CallOptions): Promise<Contexts>;
+  /** Forgets a context; checkpoints from before still have it. */
+  contextDelete(args: ContextDeleteArgs, options?: CallOptions): Promise<ContextDeleted>;
+  /** Shows some characters of a context, or of a file of the workspace, from anywhere in it. */
+  explorePeek(args: ExplorePeekArgs, options?: CallOptions): Promise<Peek>;
+  /** Searches a context, or a file of the workspace, for a regular expression, line by line. */
+  exploreGrep(args: ExploreGrepArgs, options?: CallOptions): Promise<Grep>;
+  /** Divides a context, or a file of the workspace, into pieces of about the same size. */
+  exploreChunks(args: ExploreChunksArgs, options?: CallOptions): Promise<Chunks>;
+  /** Lists an archive of the workspace. */
+  exploreArchiveOpen(args: ExploreArchiveOpenArgs, options?: CallOptions): Promise<Archive>;
+  /** Shows some characters of a file in an archive; of a PDF in it, of its text. */
+  exploreArchiveFile(args: ExploreArchiveFileArgs, options?: CallOptions): Promise<Peek>;
+  /** Searches the text files of an archive for a text. */
+  exploreArchiveSearch(args: ExploreArchiveSearchArgs, options?: CallOptions): Promise<ArchiveHits>;
+  /** Unpacks an archive of the workspace into a folder of it. */
+  exploreArchiveExtract(args: ExploreArchiveExtractArgs, options?: CallOptions): Promise<Extracted>;
+  /**
+   * Fetches a page of the web as text, from domains that the configuration lists; of others
+   * none.
+   */
+  exploreWebFetch(args: ExploreWebFetchArgs, options?: CallOptions): Promise<Page>;
+  /** Lists a folder of the workspace, for code that explores. */
+  exploreListDir(args: ExploreListDirArgs, options?: CallOptions): Promise<Dir>;
+  /** Tells of a file or folder of the workspace, for code that explores. */
+  exploreFileInfo(args: ExploreFileInfoArgs, options?: CallOptions): Promise<FileInfo>;
+  /** Notes something that was found, so that it is there later. */
+  exploreMarkFinding(args: ExploreMarkFindingArgs, options?: CallOptions): Promise<Finding>;
+  /** Lists what was noted as found. */
+  exploreListFindings(args: ExploreListFindingsArgs, options?: CallOptions): Promise<Findings>;
+  /** Gives the answer to the agent's task; the answer of the cell that calls it has it. */
+  exploreFinal(args: ExploreFinalArgs, options?: CallOptions): Promise<Final>;
+  /** Says that the agent's task cannot be done, and why. */
+  exploreStuck(args: ExploreStuckArgs, options?: CallOptions): Promise<Stuck>;
+  /** Tells what was explored so far, as a text for models and in parts. */
+  exploreState(args: ExploreStateArgs, options?: CallOptions): Promise<ExploreState>;
+  /**
+   * Tells what was explored so far, with variables that the caller knows of: get_state() in a
+   * cell.
+   */
+  exploreTell(args: ExploreTellArgs, options?: CallOptions): Promise<ExploreText>;
+  /** Forgets the research tree, the log, findings and the answer; contexts and variables stay. */
+  exploreReset(args: ExploreResetArgs, options?: CallOptions): Promise<ExploreReset>;
+  /** Lists nodes of the research tree. */
+  exploreNodes(args: ExploreNodesArgs, options?: CallOptions): Promise<Nodes>;
+  /** Marks a node of the research tree as analyzed, or as not true any more. */
+  exploreMark(args: ExploreMarkArgs, options?: CallOptions): Promise<Mark>;
   /**
    * What the code has imported and defined, as source that can be run again, and what could not
    * be saved, with advice.
@@ -2883,6 +3507,12 @@ export class Operations {
    * cell or lines of it.
    */
   toolLook(args?: ToolLookArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Holds a file of the session as a context, or lists the contexts. */
+  toolContext(args?: ToolContextArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Shows some characters of a context, or of a file. */
+  toolPeek(args?: ToolPeekArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Searches a context, or a file, for a regular expression. */
+  toolGrep(args: ToolGrepArgs, options?: CallOptions): Promise<ToolResult>;
   /** Puts, gets, lists or deletes files of a session's workspace. */
   toolFile(args: ToolFileArgs, options?: CallOptions): Promise<ToolResult>;
   /** Adds a cell to a notebook and runs it. */

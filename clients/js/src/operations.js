@@ -126,6 +126,174 @@ const SESSION_FILE_EVENTS = {
   query: ["path"],
   flags: ["read_only", "streams", "only_streams"],
 };
+const CONTEXT_LOAD = {
+  name: "context.load",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/contexts",
+  query: [],
+  flags: ["mutating"],
+};
+const CONTEXT_PUT = {
+  name: "context.put",
+  method: "PUT",
+  path: "/v1/sessions/{session_id}/contexts/{name}",
+  query: [],
+  flags: ["mutating", "takes_bytes"],
+};
+const CONTEXT_GET = {
+  name: "context.get",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/contexts/{name}",
+  query: [],
+  flags: ["read_only"],
+};
+const CONTEXT_LIST = {
+  name: "context.list",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/contexts",
+  query: [],
+  flags: ["read_only"],
+};
+const CONTEXT_DELETE = {
+  name: "context.delete",
+  method: "DELETE",
+  path: "/v1/sessions/{session_id}/contexts/{name}",
+  query: [],
+  flags: ["mutating"],
+};
+const EXPLORE_PEEK = {
+  name: "explore.peek",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/peek",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_GREP = {
+  name: "explore.grep",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/grep",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_CHUNKS = {
+  name: "explore.chunks",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/chunks",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_ARCHIVE_OPEN = {
+  name: "explore.archive_open",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/archive_open",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_ARCHIVE_FILE = {
+  name: "explore.archive_file",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/archive_file",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_ARCHIVE_SEARCH = {
+  name: "explore.archive_search",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/archive_search",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_ARCHIVE_EXTRACT = {
+  name: "explore.archive_extract",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/archive_extract",
+  query: [],
+  flags: ["mutating"],
+};
+const EXPLORE_WEB_FETCH = {
+  name: "explore.web_fetch",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/web_fetch",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_LIST_DIR = {
+  name: "explore.list_dir",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/list_dir",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_FILE_INFO = {
+  name: "explore.file_info",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/file_info",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_MARK_FINDING = {
+  name: "explore.mark_finding",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/findings",
+  query: [],
+  flags: ["mutating"],
+};
+const EXPLORE_LIST_FINDINGS = {
+  name: "explore.list_findings",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/explore/findings",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_FINAL = {
+  name: "explore.final",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/final",
+  query: [],
+  flags: ["mutating"],
+};
+const EXPLORE_STUCK = {
+  name: "explore.stuck",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/stuck",
+  query: [],
+  flags: ["mutating"],
+};
+const EXPLORE_STATE = {
+  name: "explore.state",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/state",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_TELL = {
+  name: "explore.tell",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/state",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_RESET = {
+  name: "explore.reset",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/reset",
+  query: [],
+  flags: ["mutating"],
+};
+const EXPLORE_NODES = {
+  name: "explore.nodes",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/nodes",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_MARK = {
+  name: "explore.mark",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/mark",
+  query: [],
+  flags: ["mutating"],
+};
 const SESSION_DECLARATIONS = {
   name: "session.declarations",
   method: "GET",
@@ -581,6 +749,27 @@ const TOOL_LOOK = {
   query: [],
   flags: ["read_only"],
 };
+const TOOL_CONTEXT = {
+  name: "tool.context",
+  method: "POST",
+  path: "/v1/tools/context",
+  query: [],
+  flags: ["mutating"],
+};
+const TOOL_PEEK = {
+  name: "tool.peek",
+  method: "POST",
+  path: "/v1/tools/peek",
+  query: [],
+  flags: ["read_only"],
+};
+const TOOL_GREP = {
+  name: "tool.grep",
+  method: "POST",
+  path: "/v1/tools/grep",
+  query: [],
+  flags: ["read_only"],
+};
 const TOOL_FILE = {
   name: "tool.file",
   method: "POST",
@@ -780,6 +969,135 @@ export class Operations {
   /** What changes in a folder of the workspace, as server-sent events, while it does. */
   sessionFileEvents(args, options) {
     return this._events(SESSION_FILE_EVENTS, args, options);
+  }
+
+  /**
+   * Makes a file of the workspace, or a text, a context: it is explored with peek and grep, and
+   * never read into the interpreter unless code asks for that.
+   */
+  contextLoad(args, options) {
+    return this._json(CONTEXT_LOAD, args, options);
+  }
+
+  /** Makes the body a context, however large it is. */
+  contextPut(args, data, options) {
+    return this._json(CONTEXT_PUT, args, data, options);
+  }
+
+  /** Tells how large a context is. */
+  contextGet(args, options) {
+    return this._json(CONTEXT_GET, args, options);
+  }
+
+  /** Lists the contexts of a session. */
+  contextList(args, options) {
+    return this._json(CONTEXT_LIST, args, options);
+  }
+
+  /** Forgets a context; checkpoints from before still have it. */
+  contextDelete(args, options) {
+    return this._json(CONTEXT_DELETE, args, options);
+  }
+
+  /** Shows some characters of a context, or of a file of the workspace, from anywhere in it. */
+  explorePeek(args, options) {
+    return this._json(EXPLORE_PEEK, args, options);
+  }
+
+  /** Searches a context, or a file of the workspace, for a regular expression, line by line. */
+  exploreGrep(args, options) {
+    return this._json(EXPLORE_GREP, args, options);
+  }
+
+  /** Divides a context, or a file of the workspace, into pieces of about the same size. */
+  exploreChunks(args, options) {
+    return this._json(EXPLORE_CHUNKS, args, options);
+  }
+
+  /** Lists an archive of the workspace. */
+  exploreArchiveOpen(args, options) {
+    return this._json(EXPLORE_ARCHIVE_OPEN, args, options);
+  }
+
+  /** Shows some characters of a file in an archive; of a PDF in it, of its text. */
+  exploreArchiveFile(args, options) {
+    return this._json(EXPLORE_ARCHIVE_FILE, args, options);
+  }
+
+  /** Searches the text files of an archive for a text. */
+  exploreArchiveSearch(args, options) {
+    return this._json(EXPLORE_ARCHIVE_SEARCH, args, options);
+  }
+
+  /** Unpacks an archive of the workspace into a folder of it. */
+  exploreArchiveExtract(args, options) {
+    return this._json(EXPLORE_ARCHIVE_EXTRACT, args, options);
+  }
+
+  /**
+   * Fetches a page of the web as text, from domains that the configuration lists; of others
+   * none.
+   */
+  exploreWebFetch(args, options) {
+    return this._json(EXPLORE_WEB_FETCH, args, options);
+  }
+
+  /** Lists a folder of the workspace, for code that explores. */
+  exploreListDir(args, options) {
+    return this._json(EXPLORE_LIST_DIR, args, options);
+  }
+
+  /** Tells of a file or folder of the workspace, for code that explores. */
+  exploreFileInfo(args, options) {
+    return this._json(EXPLORE_FILE_INFO, args, options);
+  }
+
+  /** Notes something that was found, so that it is there later. */
+  exploreMarkFinding(args, options) {
+    return this._json(EXPLORE_MARK_FINDING, args, options);
+  }
+
+  /** Lists what was noted as found. */
+  exploreListFindings(args, options) {
+    return this._json(EXPLORE_LIST_FINDINGS, args, options);
+  }
+
+  /** Gives the answer to the agent's task; the answer of the cell that calls it has it. */
+  exploreFinal(args, options) {
+    return this._json(EXPLORE_FINAL, args, options);
+  }
+
+  /** Says that the agent's task cannot be done, and why. */
+  exploreStuck(args, options) {
+    return this._json(EXPLORE_STUCK, args, options);
+  }
+
+  /** Tells what was explored so far, as a text for models and in parts. */
+  exploreState(args, options) {
+    return this._json(EXPLORE_STATE, args, options);
+  }
+
+  /**
+   * Tells what was explored so far, with variables that the caller knows of: get_state() in a
+   * cell.
+   */
+  exploreTell(args, options) {
+    return this._json(EXPLORE_TELL, args, options);
+  }
+
+  /** Forgets the research tree, the log, findings and the answer; contexts and variables stay. */
+  exploreReset(args, options) {
+    return this._json(EXPLORE_RESET, args, options);
+  }
+
+  /** Lists nodes of the research tree. */
+  exploreNodes(args, options) {
+    return this._json(EXPLORE_NODES, args, options);
+  }
+
+  /** Marks a node of the research tree as analyzed, or as not true any more. */
+  exploreMark(args, options) {
+    return this._json(EXPLORE_MARK, args, options);
   }
 
   /**
@@ -1200,6 +1518,21 @@ export class Operations {
    */
   toolLook(args = {}, options) {
     return this._json(TOOL_LOOK, args, options);
+  }
+
+  /** Holds a file of the session as a context, or lists the contexts. */
+  toolContext(args = {}, options) {
+    return this._json(TOOL_CONTEXT, args, options);
+  }
+
+  /** Shows some characters of a context, or of a file. */
+  toolPeek(args = {}, options) {
+    return this._json(TOOL_PEEK, args, options);
+  }
+
+  /** Searches a context, or a file, for a regular expression. */
+  toolGrep(args, options) {
+    return this._json(TOOL_GREP, args, options);
   }
 
   /** Puts, gets, lists or deletes files of a session's workspace. */

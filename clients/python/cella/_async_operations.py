@@ -7,22 +7,28 @@ import typing as t
 from . import shapes
 from ._table import (
     AGENT_LIST, AGENT_PLAN_ENTER, AGENT_PLAN_LEAVE, API_INDEX, API_OPENAPI, API_ROOT, CELL_ADD,
-    CELL_CLEAR, CELL_DELETE, CELL_EDIT, CELL_GET, CELL_LIST, CELL_MOVE, CELL_RUN, EXEC,
-    EXEC_CONTINUE, FILE_GET, HEALTH, HEALTH_DETAILED, NOTEBOOK_CLEAR, NOTEBOOK_CREATE,
-    NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT,
-    NOTEBOOK_GET, NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE,
-    NOTEBOOK_RESET, NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL,
-    SESSION_ARCHIVE_GET, SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS,
-    SESSION_CHECKPOINTS, SESSION_COMPLETE, SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE,
-    SESSION_EDIT, SESSION_EXEC, SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS,
-    SESSION_FILE_GET, SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE,
-    SESSION_FILE_PUT, SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT,
-    SESSION_INTERRUPT, SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT,
-    SESSION_PLAN_ENTER, SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME,
-    SESSION_SUSPEND, SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET,
-    STATE_LIST, TOOL_BACK, TOOL_CLEAR_NOTEBOOK, TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL,
-    TOOL_EXECUTE_CELL, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_LIST, TOOL_LOOK, TOOL_RERUN_CELL,
-    TOOL_RUN, TOOL_SHOW_CELL, TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT, TRY_DISCARD
+    CELL_CLEAR, CELL_DELETE, CELL_EDIT, CELL_GET, CELL_LIST, CELL_MOVE, CELL_RUN,
+    CONTEXT_DELETE, CONTEXT_GET, CONTEXT_LIST, CONTEXT_LOAD, CONTEXT_PUT, EXEC, EXEC_CONTINUE,
+    EXPLORE_ARCHIVE_EXTRACT, EXPLORE_ARCHIVE_FILE, EXPLORE_ARCHIVE_OPEN, EXPLORE_ARCHIVE_SEARCH,
+    EXPLORE_CHUNKS, EXPLORE_FILE_INFO, EXPLORE_FINAL, EXPLORE_GREP, EXPLORE_LIST_DIR,
+    EXPLORE_LIST_FINDINGS, EXPLORE_MARK, EXPLORE_MARK_FINDING, EXPLORE_NODES, EXPLORE_PEEK,
+    EXPLORE_RESET, EXPLORE_STATE, EXPLORE_STUCK, EXPLORE_TELL, EXPLORE_WEB_FETCH, FILE_GET,
+    HEALTH, HEALTH_DETAILED, NOTEBOOK_CLEAR, NOTEBOOK_CREATE, NOTEBOOK_DECLARATIONS,
+    NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT, NOTEBOOK_GET,
+    NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE, NOTEBOOK_RESET,
+    NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL, SESSION_ARCHIVE_GET,
+    SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE,
+    SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE, SESSION_EDIT, SESSION_EXEC,
+    SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS, SESSION_FILE_GET,
+    SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE, SESSION_FILE_PUT,
+    SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT, SESSION_INTERRUPT,
+    SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT, SESSION_PLAN_ENTER,
+    SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME, SESSION_SUSPEND,
+    SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET, STATE_LIST, TOOL_BACK,
+    TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT, TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL,
+    TOOL_EXECUTE_CELL, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST, TOOL_LOOK, TOOL_PEEK,
+    TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL, TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT,
+    TRY_DISCARD
 )
 from ._wire import Op
 
@@ -419,6 +425,319 @@ class AsyncOperations:
         args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
         return self._events(SESSION_FILE_EVENTS, args)
 
+    async def context_load(self, session_id: str, *, name: t.Optional[str] = None,
+                           path: t.Optional[str] = None, member: t.Optional[str] = None,
+                           url: t.Optional[str] = None,
+                           text: t.Optional[str] = None) -> shapes.Context:
+        """Makes a file of the workspace, or a text, a context: it is explored with peek and grep,
+        and never read into the interpreter unless code asks for that.
+
+        session_id: The session.
+        name: Its name; default: context.
+        path: A file below /workspace,
+        member: a file in it, if it is an archive,
+        url: or a page of a domain that explore.web_domains lists,
+        text: or the text itself.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "path": path,
+            "member": member, "url": url, "text": text}
+        return t.cast(shapes.Context, await self._json(CONTEXT_LOAD, args))
+
+    async def context_put(self, session_id: str, name: str, data: Data) -> shapes.Context:
+        """Makes the body a context, however large it is.
+
+        session_id: The session.
+        name: Its name.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
+        return t.cast(shapes.Context, await self._json(CONTEXT_PUT, args, data))
+
+    async def context_get(self, session_id: str, name: str) -> shapes.Context:
+        """Tells how large a context is.
+
+        session_id: The session.
+        name: Its name.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
+        return t.cast(shapes.Context, await self._json(CONTEXT_GET, args))
+
+    async def context_list(self, session_id: str) -> shapes.Contexts:
+        """Lists the contexts of a session.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Contexts, await self._json(CONTEXT_LIST, args))
+
+    async def context_delete(self, session_id: str, name: str) -> shapes.ContextDeleted:
+        """Forgets a context; checkpoints from before still have it.
+
+        session_id: The session.
+        name: Its name.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
+        return t.cast(shapes.ContextDeleted, await self._json(CONTEXT_DELETE, args))
+
+    async def explore_peek(self, session_id: str, *, n: t.Optional[int] = None,
+                           offset: t.Optional[int] = None, context: t.Optional[str] = None,
+                           file_path: t.Optional[str] = None,
+                           quiet: t.Optional[bool] = None) -> shapes.Peek:
+        """Shows some characters of a context, or of a file of the workspace, from anywhere in it.
+
+        session_id: The session.
+        n: How many characters; default 500.
+        offset: How many characters come before; default 0.
+        context: The context by its name; default: the one called context.
+        file_path: Instead of a context: a file below /workspace.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "n": n, "offset": offset,
+            "context": context, "file_path": file_path, "quiet": quiet}
+        return t.cast(shapes.Peek, await self._json(EXPLORE_PEEK, args))
+
+    async def explore_grep(self, session_id: str, pattern: str, *,
+                           context_lines: t.Optional[int] = None,
+                           max_results: t.Optional[int] = None, literal: t.Optional[bool] = None,
+                           case: t.Optional[bool] = None, context: t.Optional[str] = None,
+                           file_path: t.Optional[str] = None,
+                           quiet: t.Optional[bool] = None) -> shapes.Grep:
+        """Searches a context, or a file of the workspace, for a regular expression, line by line.
+
+        session_id: The session.
+        pattern: A regular expression, as PCRE has them; upper and lower case are the same.
+        context_lines: How many lines around each match are shown; default 2.
+        max_results: How many matches at most; default 100.
+        literal: The pattern is a text that is looked for as it is.
+        case: Upper and lower case are not the same.
+        context: The context by its name; default: the one called context.
+        file_path: Instead of a context: a file below /workspace.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "pattern": pattern,
+            "context_lines": context_lines, "max_results": max_results, "literal": literal,
+            "case": case, "context": context, "file_path": file_path, "quiet": quiet}
+        return t.cast(shapes.Grep, await self._json(EXPLORE_GREP, args))
+
+    async def explore_chunks(self, session_id: str, *, n_chunks: t.Optional[int] = None,
+                             overlap: t.Optional[int] = None, context: t.Optional[str] = None,
+                             file_path: t.Optional[str] = None,
+                             quiet: t.Optional[bool] = None) -> shapes.Chunks:
+        """Divides a context, or a file of the workspace, into pieces of about the same size.
+
+        session_id: The session.
+        n_chunks: How many; default 4.
+        overlap: How many characters two of them share; default 200.
+        context: The context by its name; default: the one called context.
+        file_path: Instead of a context: a file below /workspace.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "n_chunks": n_chunks,
+            "overlap": overlap, "context": context, "file_path": file_path, "quiet": quiet}
+        return t.cast(shapes.Chunks, await self._json(EXPLORE_CHUNKS, args))
+
+    async def explore_archive_open(self, session_id: str, file_path: str, *,
+                                   inside: t.Optional[str] = None, quiet: t.Optional[bool] = None,
+                                   toon: t.Optional[bool] = None) -> shapes.Archive:
+        """Lists an archive of the workspace.
+
+        session_id: The session.
+        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z.
+        inside: An archive inside of it, by its name: inner.zip
+        quiet: Leaves the call out of the research tree and the log.
+        toon: Adds the answer as TOON, where that is shorter.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
+            "inside": inside, "quiet": quiet, "toon": toon}
+        return t.cast(shapes.Archive, await self._json(EXPLORE_ARCHIVE_OPEN, args))
+
+    async def explore_archive_file(self, session_id: str, file_path: str, member: str, *,
+                                   n: t.Optional[int] = None, offset: t.Optional[int] = None,
+                                   quiet: t.Optional[bool] = None) -> shapes.Peek:
+        """Shows some characters of a file in an archive; of a PDF in it, of its text.
+
+        session_id: The session.
+        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z.
+        member: The file, as it is listed; of an archive inside: inner.zip!/notes.txt
+        n: How many characters; default 10000.
+        offset: How many come before; default 0.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
+            "member": member, "n": n, "offset": offset, "quiet": quiet}
+        return t.cast(shapes.Peek, await self._json(EXPLORE_ARCHIVE_FILE, args))
+
+    async def explore_archive_search(self, session_id: str, file_path: str, query: str, *,
+                                     max_results: t.Optional[int] = None,
+                                     quiet: t.Optional[bool] = None,
+                                     toon: t.Optional[bool] = None) -> shapes.ArchiveHits:
+        """Searches the text files of an archive for a text.
+
+        session_id: The session.
+        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z.
+        query: A text; upper and lower case are the same.
+        max_results: How many at most; default 50.
+        quiet: Leaves the call out of the research tree and the log.
+        toon: Adds the answer as TOON, where that is shorter.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
+            "query": query, "max_results": max_results, "quiet": quiet, "toon": toon}
+        return t.cast(shapes.ArchiveHits, await self._json(EXPLORE_ARCHIVE_SEARCH, args))
+
+    async def explore_archive_extract(self, session_id: str, file_path: str, *,
+                                      to: t.Optional[str] = None,
+                                      quiet: t.Optional[bool] = None) -> shapes.Extracted:
+        """Unpacks an archive of the workspace into a folder of it.
+
+        session_id: The session.
+        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z.
+        to: The folder below /workspace; default: /workspace itself.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path, "to": to,
+            "quiet": quiet}
+        return t.cast(shapes.Extracted, await self._json(EXPLORE_ARCHIVE_EXTRACT, args))
+
+    async def explore_web_fetch(self, session_id: str, url: str, *,
+                                max_chars: t.Optional[int] = None,
+                                quiet: t.Optional[bool] = None) -> shapes.Page:
+        """Fetches a page of the web as text, from domains that the configuration lists; of others
+        none.
+
+        session_id: The session.
+        url: http or https, of a domain that explore.web_domains of the configuration lists.
+        max_chars: How many characters of its text; default 10000.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "url": url, "max_chars": max_chars,
+            "quiet": quiet}
+        return t.cast(shapes.Page, await self._json(EXPLORE_WEB_FETCH, args))
+
+    async def explore_list_dir(self, session_id: str, *, path: t.Optional[str] = None,
+                               quiet: t.Optional[bool] = None,
+                               toon: t.Optional[bool] = None) -> shapes.Dir:
+        """Lists a folder of the workspace, for code that explores.
+
+        session_id: The session.
+        path: Below /workspace; default: /workspace itself.
+        quiet: Leaves the call out of the research tree and the log.
+        toon: Adds the answer as TOON, where that is shorter.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "quiet": quiet,
+            "toon": toon}
+        return t.cast(shapes.Dir, await self._json(EXPLORE_LIST_DIR, args))
+
+    async def explore_file_info(self, session_id: str, *, path: t.Optional[str] = None,
+                                quiet: t.Optional[bool] = None,
+                                toon: t.Optional[bool] = None) -> shapes.FileInfo:
+        """Tells of a file or folder of the workspace, for code that explores.
+
+        session_id: The session.
+        path: Below /workspace; default: /workspace itself.
+        quiet: Leaves the call out of the research tree and the log.
+        toon: Adds the answer as TOON, where that is shorter.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "quiet": quiet,
+            "toon": toon}
+        return t.cast(shapes.FileInfo, await self._json(EXPLORE_FILE_INFO, args))
+
+    async def explore_mark_finding(self, session_id: str, content: str, *,
+                                   tags: t.Optional[str] = None,
+                                   source_file: t.Optional[str] = None,
+                                   source_page: t.Optional[int] = None,
+                                   source_section: t.Optional[str] = None) -> shapes.Finding:
+        """Notes something that was found, so that it is there later.
+
+        session_id: The session.
+        content: What was found.
+        tags: Words to find it by, with commas between them.
+        source_file: Where: the file,
+        source_page: its page,
+        source_section: its section.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "content": content, "tags": tags,
+            "source_file": source_file, "source_page": source_page,
+            "source_section": source_section}
+        return t.cast(shapes.Finding, await self._json(EXPLORE_MARK_FINDING, args))
+
+    async def explore_list_findings(self, session_id: str) -> shapes.Findings:
+        """Lists what was noted as found.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Findings, await self._json(EXPLORE_LIST_FINDINGS, args))
+
+    async def explore_final(self, session_id: str, answer: str) -> shapes.Final:
+        """Gives the answer to the agent's task; the answer of the cell that calls it has it.
+
+        session_id: The session.
+        answer: The answer to the agent's task.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "answer": answer}
+        return t.cast(shapes.Final, await self._json(EXPLORE_FINAL, args))
+
+    async def explore_stuck(self, session_id: str, *,
+                            reason: t.Optional[str] = None) -> shapes.Stuck:
+        """Says that the agent's task cannot be done, and why.
+
+        session_id: The session.
+        reason: Why there is no way on.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "reason": reason}
+        return t.cast(shapes.Stuck, await self._json(EXPLORE_STUCK, args))
+
+    async def explore_state(self, session_id: str) -> shapes.ExploreState:
+        """Tells what was explored so far, as a text for models and in parts.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.ExploreState, await self._json(EXPLORE_STATE, args))
+
+    async def explore_tell(self, session_id: str, *,
+                           variables: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
+                           artifacts: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None) -> shapes.ExploreText:
+        """Tells what was explored so far, with variables that the caller knows of: get_state() in a
+        cell.
+
+        session_id: The session.
+        variables: The names that code has made, as it sees them now.
+        artifacts: Likewise what it keeps in artifacts.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "variables": variables,
+            "artifacts": artifacts}
+        return t.cast(shapes.ExploreText, await self._json(EXPLORE_TELL, args))
+
+    async def explore_reset(self, session_id: str) -> shapes.ExploreReset:
+        """Forgets the research tree, the log, findings and the answer; contexts and variables stay.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.ExploreReset, await self._json(EXPLORE_RESET, args))
+
+    async def explore_nodes(self, session_id: str, which: t.Literal["unanalyzed", "lineage"], *,
+                            node: t.Optional[str] = None) -> shapes.Nodes:
+        """Lists nodes of the research tree.
+
+        session_id: The session.
+        which: Those that nobody has looked into, or what led to one.
+        node: That one: G1.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "which": which, "node": node}
+        return t.cast(shapes.Nodes, await self._json(EXPLORE_NODES, args))
+
+    async def explore_mark(self, session_id: str, node: str,
+                           status: t.Literal["analyzed", "stale"]) -> shapes.Mark:
+        """Marks a node of the research tree as analyzed, or as not true any more.
+
+        session_id: The session.
+        node: Its id: G1.
+        status: What it is from now on.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "node": node, "status": status}
+        return t.cast(shapes.Mark, await self._json(EXPLORE_MARK, args))
+
     async def session_declarations(self, session_id: str) -> shapes.Declarations:
         """What the code has imported and defined, as source that can be run again, and what could
         not be saved, with advice.
@@ -647,7 +966,7 @@ class AsyncOperations:
                              timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
                              images: t.Optional[t.Literal["reference", "inline"]] = None,
                              durable: t.Optional[t.Literal["auto", "off"]] = None,
-                             debug: t.Optional[bool] = None,
+                             explore: t.Optional[bool] = None, debug: t.Optional[bool] = None,
                              isolation: t.Optional[t.Literal["shared", "per_cell"]] = None,
                              name: t.Optional[str] = None,
                              labels: t.Optional[t.Mapping[str, str]] = None) -> shapes.Session:
@@ -676,6 +995,8 @@ class AsyncOperations:
             images says otherwise) or inline.
         durable: Whether its state is kept on disk, to outlive the daemon: auto (the default) or
             off.
+        explore: Its code has peek, grep and the other functions that explore contexts from the
+            start, not only once there is a context. Of Python.
         debug: Whether its processes may trace each other, for gdb, strace, py-spy and leak checks;
             off unless the agent's setting is always, refused if that is never.
         isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
@@ -688,8 +1009,8 @@ class AsyncOperations:
             "cwd": cwd, "env": env, "join": join, "agent": agent, "binding": binding,
             "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
-            "images": images, "durable": durable, "debug": debug, "isolation": isolation,
-            "name": name, "labels": labels}
+            "images": images, "durable": durable, "explore": explore, "debug": debug,
+            "isolation": isolation, "name": name, "labels": labels}
         return t.cast(shapes.Session, await self._json(SESSION_CREATE, args))
 
     async def session_list(self, *,
@@ -1108,7 +1429,7 @@ class AsyncOperations:
                               timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
                               images: t.Optional[t.Literal["reference", "inline"]] = None,
                               durable: t.Optional[t.Literal["auto", "off"]] = None,
-                              debug: t.Optional[bool] = None,
+                              explore: t.Optional[bool] = None, debug: t.Optional[bool] = None,
                               isolation: t.Optional[t.Literal["shared", "per_cell"]] = None) -> shapes.Notebook:
         """Makes a notebook and the session that runs it.
 
@@ -1138,6 +1459,8 @@ class AsyncOperations:
             images says otherwise) or inline.
         durable: Whether its state is kept on disk, to outlive the daemon: auto (the default) or
             off.
+        explore: Its code has peek, grep and the other functions that explore contexts from the
+            start, not only once there is a context. Of Python.
         debug: Whether its processes may trace each other, for gdb, strace, py-spy and leak checks;
             off unless the agent's setting is always, refused if that is never.
         isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
@@ -1148,7 +1471,8 @@ class AsyncOperations:
             "join": join, "agent": agent, "binding": binding,
             "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
-            "images": images, "durable": durable, "debug": debug, "isolation": isolation}
+            "images": images, "durable": durable, "explore": explore, "debug": debug,
+            "isolation": isolation}
         return t.cast(shapes.Notebook, await self._json(NOTEBOOK_CREATE, args))
 
     async def notebook_list(self, *, user: t.Optional[str] = None, offset: t.Optional[int] = None,
@@ -1422,6 +1746,47 @@ class AsyncOperations:
         args: t.Dict[str, t.Any] = {"what": what, "name": name, "output": output,
             "offset": offset, "search": search, "session": session, "max_tokens": max_tokens}
         return t.cast(shapes.ToolResult, await self._json(TOOL_LOOK, args))
+
+    async def tool_context(self, *, file: t.Optional[str] = None, name: t.Optional[str] = None,
+                           session: t.Optional[str] = None) -> shapes.ToolResult:
+        """Holds a file of the session as a context, or lists the contexts.
+
+        file: File of the session to hold; none: lists contexts.
+        name: Default context.
+        session: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"file": file, "name": name, "session": session}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_CONTEXT, args))
+
+    async def tool_peek(self, *, chars: t.Optional[int] = None, offset: t.Optional[int] = None,
+                        context: t.Optional[str] = None, file: t.Optional[str] = None,
+                        session: t.Optional[str] = None) -> shapes.ToolResult:
+        """Shows some characters of a context, or of a file.
+
+        chars: Default 500.
+        offset: Chars before.
+        context: Its name, if not context.
+        file: Or a file of the session.
+        session: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"chars": chars, "offset": offset, "context": context,
+            "file": file, "session": session}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_PEEK, args))
+
+    async def tool_grep(self, pattern: str, *, around: t.Optional[int] = None,
+                        context: t.Optional[str] = None, file: t.Optional[str] = None,
+                        session: t.Optional[str] = None) -> shapes.ToolResult:
+        """Searches a context, or a file, for a regular expression.
+
+        pattern: Regular expression; case is ignored.
+        around: Lines around each match, default 2.
+        context: Its name, if not context.
+        file: Or a file of the session.
+        session: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"pattern": pattern, "around": around, "context": context,
+            "file": file, "session": session}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_GREP, args))
 
     async def tool_file(self, action: t.Literal["put", "get", "list", "delete"], *,
                         path: t.Optional[str] = None, content: t.Optional[str] = None,

@@ -37,6 +37,50 @@ SESSION_ARCHIVE_PUT = Op("session.archive_put", "PUT", "/v1/sessions/{session_id
                          ("path",), ("mutating", "takes_bytes"))
 SESSION_FILE_EVENTS = Op("session.file_events", "GET", "/v1/sessions/{session_id}/changes",
                          ("path",), ("read_only", "streams", "only_streams"))
+CONTEXT_LOAD = Op("context.load", "POST", "/v1/sessions/{session_id}/contexts", (), ("mutating",))
+CONTEXT_PUT = Op("context.put", "PUT", "/v1/sessions/{session_id}/contexts/{name}", (),
+                 ("mutating", "takes_bytes"))
+CONTEXT_GET = Op("context.get", "GET", "/v1/sessions/{session_id}/contexts/{name}", (),
+                 ("read_only",))
+CONTEXT_LIST = Op("context.list", "GET", "/v1/sessions/{session_id}/contexts", (), ("read_only",))
+CONTEXT_DELETE = Op("context.delete", "DELETE", "/v1/sessions/{session_id}/contexts/{name}", (),
+                    ("mutating",))
+EXPLORE_PEEK = Op("explore.peek", "POST", "/v1/sessions/{session_id}/explore/peek", (),
+                  ("read_only",))
+EXPLORE_GREP = Op("explore.grep", "POST", "/v1/sessions/{session_id}/explore/grep", (),
+                  ("read_only",))
+EXPLORE_CHUNKS = Op("explore.chunks", "POST", "/v1/sessions/{session_id}/explore/chunks", (),
+                    ("read_only",))
+EXPLORE_ARCHIVE_OPEN = Op("explore.archive_open", "POST",
+                          "/v1/sessions/{session_id}/explore/archive_open", (), ("read_only",))
+EXPLORE_ARCHIVE_FILE = Op("explore.archive_file", "POST",
+                          "/v1/sessions/{session_id}/explore/archive_file", (), ("read_only",))
+EXPLORE_ARCHIVE_SEARCH = Op("explore.archive_search", "POST",
+                            "/v1/sessions/{session_id}/explore/archive_search", (), ("read_only",))
+EXPLORE_ARCHIVE_EXTRACT = Op("explore.archive_extract", "POST",
+                             "/v1/sessions/{session_id}/explore/archive_extract", (), ("mutating",))
+EXPLORE_WEB_FETCH = Op("explore.web_fetch", "POST", "/v1/sessions/{session_id}/explore/web_fetch",
+                       (), ("read_only",))
+EXPLORE_LIST_DIR = Op("explore.list_dir", "POST", "/v1/sessions/{session_id}/explore/list_dir", (),
+                      ("read_only",))
+EXPLORE_FILE_INFO = Op("explore.file_info", "POST", "/v1/sessions/{session_id}/explore/file_info",
+                       (), ("read_only",))
+EXPLORE_MARK_FINDING = Op("explore.mark_finding", "POST",
+                          "/v1/sessions/{session_id}/explore/findings", (), ("mutating",))
+EXPLORE_LIST_FINDINGS = Op("explore.list_findings", "GET",
+                           "/v1/sessions/{session_id}/explore/findings", (), ("read_only",))
+EXPLORE_FINAL = Op("explore.final", "POST", "/v1/sessions/{session_id}/explore/final", (),
+                   ("mutating",))
+EXPLORE_STUCK = Op("explore.stuck", "POST", "/v1/sessions/{session_id}/explore/stuck", (),
+                   ("mutating",))
+EXPLORE_STATE = Op("explore.state", "GET", "/v1/sessions/{session_id}/state", (), ("read_only",))
+EXPLORE_TELL = Op("explore.tell", "POST", "/v1/sessions/{session_id}/explore/state", (),
+                  ("read_only",))
+EXPLORE_RESET = Op("explore.reset", "POST", "/v1/sessions/{session_id}/reset", (), ("mutating",))
+EXPLORE_NODES = Op("explore.nodes", "POST", "/v1/sessions/{session_id}/explore/nodes", (),
+                   ("read_only",))
+EXPLORE_MARK = Op("explore.mark", "POST", "/v1/sessions/{session_id}/explore/mark", (),
+                  ("mutating",))
 SESSION_DECLARATIONS = Op("session.declarations", "GET", "/v1/sessions/{session_id}/declarations",
                           (), ("read_only",))
 SESSION_IS_COMPLETE = Op("session.is_complete", "POST", "/v1/sessions/{session_id}/is_complete", (),
@@ -139,6 +183,9 @@ TOOL_WAIT = Op("tool.wait", "POST", "/v1/tools/wait", (), ("mutating", "streams"
 TOOL_BACK = Op("tool.back", "POST", "/v1/tools/back", (),
                ("mutating", "makes_session", "runs_code"))
 TOOL_LOOK = Op("tool.look", "POST", "/v1/tools/look", (), ("read_only",))
+TOOL_CONTEXT = Op("tool.context", "POST", "/v1/tools/context", (), ("mutating",))
+TOOL_PEEK = Op("tool.peek", "POST", "/v1/tools/peek", (), ("read_only",))
+TOOL_GREP = Op("tool.grep", "POST", "/v1/tools/grep", (), ("read_only",))
 TOOL_FILE = Op("tool.file", "POST", "/v1/tools/file", (), ("mutating", "makes_session"))
 TOOL_EXECUTE_CELL = Op("tool.execute_cell", "POST", "/v1/tools/execute_cell", (),
                        ("mutating", "streams", "makes_session", "runs_code"))

@@ -64,6 +64,10 @@ class Answer(_AnswerAlways, total=False):
     names: Names
     duration_ms: float
     checkpoint: int
+    replaced: str
+    is_final: bool
+    final_answer: str
+    stuck: str
     saved_through: int
     rolled_back_to: int
     rolled_back_cells: t.List[int]
@@ -453,6 +457,275 @@ class FileChange(_FileChangeAlways, total=False):
     bytes: int
 
 
+class _ContextAlways(t.TypedDict):
+    name: str
+    bytes: int
+    chars: int
+    lines: int
+
+
+class Context(_ContextAlways, total=False):
+    """A text that is explored without being read."""
+
+
+class _ContextsAlways(t.TypedDict):
+    contexts: t.List[Context]
+
+
+class Contexts(_ContextsAlways, total=False):
+    """The contexts of a session."""
+
+
+class _ContextDeletedAlways(t.TypedDict):
+    name: str
+    deleted: bool
+
+
+class ContextDeleted(_ContextDeletedAlways, total=False):
+    """A context that is gone."""
+
+
+class _PeekAlways(t.TypedDict):
+    text: str
+    offset: int
+    chars: int
+
+
+class Peek(_PeekAlways, total=False):
+    """Some characters of a text."""
+
+    is_cut: bool
+
+
+class _GrepAlways(t.TypedDict):
+    lines: t.List[str]
+    count: int
+    truncated: bool
+
+
+class Grep(_GrepAlways, total=False):
+    """Lines that match."""
+
+
+class _ChunksAlways(t.TypedDict):
+    chunks: t.List[Chunk]
+
+
+class Chunks(_ChunksAlways, total=False):
+    """A text in pieces of about the same size."""
+
+
+class _ChunkAlways(t.TypedDict):
+    index: int
+    start: int
+    end: int
+    char_count: int
+
+
+class Chunk(_ChunkAlways, total=False):
+    """A piece of a text: explore.peek shows it."""
+
+
+class _ArchiveAlways(t.TypedDict):
+    format: str
+    files: t.List[ArchiveMember]
+    total: int
+
+
+class Archive(_ArchiveAlways, total=False):
+    """What is in an archive."""
+
+    toon: str
+
+
+class _ArchiveMemberAlways(t.TypedDict):
+    name: str
+    type: str
+
+
+class ArchiveMember(_ArchiveMemberAlways, total=False):
+    """A file of an archive."""
+
+    size: int
+    target: str
+    note: str
+
+
+class _ArchiveHitsAlways(t.TypedDict):
+    hits: t.List[ArchiveHit]
+    is_cut: bool
+    files_searched: int
+    skipped: t.Any
+
+
+class ArchiveHits(_ArchiveHitsAlways, total=False):
+    """What was found in an archive."""
+
+    toon: str
+
+
+class _ArchiveHitAlways(t.TypedDict):
+    archive: str
+    file: str
+    line: int
+    match: str
+
+
+class ArchiveHit(_ArchiveHitAlways, total=False):
+    """A line of a file in an archive."""
+
+
+class _ExtractedAlways(t.TypedDict):
+    files: int
+    folders: int
+
+
+class Extracted(_ExtractedAlways, total=False):
+    """An archive that was unpacked."""
+
+    left_out: t.Any
+
+
+class _PageAlways(t.TypedDict):
+    url: str
+    status: int
+    text: str
+    chars: int
+    is_cut: bool
+
+
+class Page(_PageAlways, total=False):
+    """A page of the web."""
+
+    content_type: t.Optional[str]
+    title: t.Optional[str]
+
+
+class _DirAlways(t.TypedDict):
+    path: str
+    files: t.List[DirEntry]
+    total: int
+
+
+class Dir(_DirAlways, total=False):
+    """What is in a folder."""
+
+    more: bool
+    toon: str
+
+
+class _DirEntryAlways(t.TypedDict):
+    name: str
+    type: str
+    size: int
+
+
+class DirEntry(_DirEntryAlways, total=False):
+    """A file or a folder in a folder."""
+
+
+class _FileInfoAlways(t.TypedDict):
+    path: str
+    exists: bool
+
+
+class FileInfo(_FileInfoAlways, total=False):
+    """What is known of a file."""
+
+    type: str
+    size: int
+    modified: str
+    extension: str
+    toon: str
+
+
+class _FindingAlways(t.TypedDict):
+    id: str
+    content: str
+    at: str
+
+
+class Finding(_FindingAlways, total=False):
+    """Something that was worth keeping."""
+
+    tags: t.List[str]
+    source_file: str
+    source_page: int
+    source_section: str
+
+
+class _FindingsAlways(t.TypedDict):
+    findings: t.List[Finding]
+
+
+class Findings(_FindingsAlways, total=False):
+    """What was found so far."""
+
+
+class _FinalAlways(t.TypedDict):
+    final: bool
+
+
+class Final(_FinalAlways, total=False):
+    """That the answer was taken."""
+
+
+class _StuckAlways(t.TypedDict):
+    stuck: bool
+
+
+class Stuck(_StuckAlways, total=False):
+    """That there is no way on."""
+
+
+class _ExploreStateAlways(t.TypedDict):
+    text: str
+    log: t.Any
+
+
+class ExploreState(_ExploreStateAlways, total=False):
+    """What was explored so far."""
+
+    contexts: t.Any
+    findings: t.Any
+    hits: t.Any
+    final: t.Any
+    tree: t.Any
+
+
+class _ExploreTextAlways(t.TypedDict):
+    text: str
+
+
+class ExploreText(_ExploreTextAlways, total=False):
+    """What was explored so far, as a text."""
+
+
+class _ExploreResetAlways(t.TypedDict):
+    reset: bool
+
+
+class ExploreReset(_ExploreResetAlways, total=False):
+    """That exploring begins anew."""
+
+
+class _NodesAlways(t.TypedDict):
+    nodes: t.List[str]
+
+
+class Nodes(_NodesAlways, total=False):
+    """Nodes of the research tree."""
+
+
+class _MarkAlways(t.TypedDict):
+    node: str
+    status: str
+
+
+class Mark(_MarkAlways, total=False):
+    """A node of the research tree that was marked."""
+
+
 class Declarations(t.TypedDict, total=False):
     """What the code of a session declared."""
 
@@ -669,6 +942,7 @@ class Session(_SessionAlways, total=False):
     timeout_ms: int
     budget: int
     images: str
+    explore: bool
     isolation: str
     durable: str
     saved_through: int

@@ -45,6 +45,7 @@ MODULES = (
     "compiler",
     "completeness",
     "results",
+    "exploring",
     "cells",
     "labels",
     "names",

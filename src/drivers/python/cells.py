@@ -10,8 +10,8 @@ from types import FrameType, ModuleType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
-    awaits, compiler, debuggers, events, interrupts, magics_syntax, outputs, plots, results,
-    sources, streams, tracebacks,
+    awaits, compiler, debuggers, events, exploring, interrupts, magics_syntax, outputs, plots,
+    results, sources, streams, tracebacks,
 )  # fmt: skip
 
 _eval = eval
@@ -142,6 +142,17 @@ class Cells:
         self._streams.flush()
         return shown
 
+    def prefers(self, plain: str, source: str) -> bool:
+        """Does the first of two sources compile, and the second not?"""
+        return self._compiles(plain) and not self._compiles(source)
+
+    def _compiles(self, source: str) -> bool:
+        try:
+            self.compiler.compile(SCRIPT, source)
+        except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
+            return False
+        return True
+
     def run_within(self, frame: FrameType, source: str, columns: int = 0) -> Any:
         """For code of the running cell: more code, with the names that it has; returns the value.
         It begins so many bytes behind the beginning of its line."""
@@ -165,7 +176,9 @@ class Cells:
     def _failure(self, name: str, error: BaseException) -> Verdict:
         exit_code = _exit_code(error)
         has_exited = isinstance(error, SystemExit)
-        if exit_code == 0:
+        if isinstance(error, exploring.Finished):
+            verdict = Verdict("ok", NOTHING, NOTHING)
+        elif exit_code == 0:
             verdict = Verdict("ok", NOTHING, NOTHING, 0, has_exited)
         else:
             self.last_error = _describe(error, name)

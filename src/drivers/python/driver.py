@@ -14,19 +14,21 @@ import types
 from typing import Any, Dict, List, NoReturn, Optional
 
 from . import (
-    cells, checkpoints, children, compiler, completeness, completion, copies, displays, frames,
-    handlers, inputs, inspection, interrupts, ipython, jsontext, library, loading, magics, names,
-    namespaces, overview, plots, practice, preload, questions, rebuild, records, rehearsal, saver,
-    saving, streams, surroundings, waking,
+    cells, checkpoints, children, compiler, completeness, completion, copies, displays, exploring,
+    frames, handlers, inputs, inspection, interrupts, ipython, jsontext, library, loading, magics,
+    names, namespaces, overview, plots, practice, preload, questions, rebuild, records, rehearsal,
+    saver, saving, streams, surroundings, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
 _ANSWER_SECONDS = 1.0  # of copies that are asked about a text
+_EXPLORED_NAMES = 100  # of a session's variables that get_state() is given
 _REHEARSAL_BYTES = 32 << 10  # of a state that is nothing: a pipe takes it without waiting
 _thread_count = _thread._count
 _NOFILE = resource.RLIMIT_NOFILE
 _getrlimit = resource.getrlimit
 _setrlimit = resource.setrlimit
+_prlimit = resource.prlimit
 _getpid = os.getpid
 _get_ident = _thread.get_ident
 _exit = os._exit
@@ -39,21 +41,30 @@ _dedented = compiler.dedented
 
 _OUT_OF_TURN = "input was asked for within another question or display"
 _TOO_LATE = "input was asked for by what outlived its cell: nobody can answer it any more"
+_IN_CHILD = "a forked process cannot ask the daemon: only the session's own can"
 
 
 class _Reserve:
     """A few descriptors that user code cannot use up, so that a cell which leaked all it could get
     is followed by one that can close them: within, there is room for the pipes of the next cell."""
 
+    def __init__(self) -> None:
+        self._users = _getrlimit(_NOFILE)
+        self._all = (self._users[1], self._users[1])
+
     def keep(self) -> None:
         soft, hard = _getrlimit(_NOFILE)
+        self._all = (hard, hard)
         if hard > _RESERVED_DESCRIPTORS:  # and not infinite
             _setrlimit(_NOFILE, (min(soft, hard - _RESERVED_DESCRIPTORS), hard))
 
     def __enter__(self) -> None:
-        soft, hard = self._users = _getrlimit(_NOFILE)
-        if soft != hard:
-            _setrlimit(_NOFILE, (hard, hard))
+        try:  # what the limit was, and the new one, with one system call
+            self._users = _prlimit(0, _NOFILE, self._all)
+        except (OSError, ValueError):  # user code has lowered what it may have at the most
+            self._users = _getrlimit(_NOFILE)
+            self._all = (self._users[1], self._users[1])
+            _setrlimit(_NOFILE, self._all)
 
     def __exit__(self, *_: object) -> None:
         _setrlimit(_NOFILE, self._users)
@@ -82,6 +93,7 @@ class Session:
         self._rehearsal = rehearsal.Rehearsal()
         self._pid = 0
         self._is_installed = False
+        self._explores = False  # the functions of exploring.py are there
         self._cell_id = 0
         self._talker = 0  # the thread that holds the channel's lock
         session_plots.connect(self._show_figure)
@@ -294,12 +306,19 @@ class Session:
             raise frames.Closed(f"a cell came with {len(descriptors)} descriptors")
         self._streams.begin_cell(*descriptors)
         self._inputs.forget()
+        if frame.get("explore") and not self._explores:
+            self._explores = True
+            exploring.install(self._call, vars(self._main), self._list_names)
         has_names = wanted == "changes" or wanted == "full"
         self._names.begin_cell(has_names)
         self._cell_id = cell_id
         self._talker = 0
         self._tap.held = self._tap.publisher = None
         code: str = frame["code"] if frame.get("script") else _dedented(frame["code"])
+        plain: Optional[str] = frame.get("plain")
+        runs_plain = plain is not None and self._cells.prefers(plain, code)
+        if runs_plain:
+            code = plain if frame.get("script") else _dedented(plain)
         self._subject.sources.note(code)
         try:
             if frame.get("script"):
@@ -312,6 +331,8 @@ class Session:
             self._end_child(verdict)
         self._questions.withdraw()
         more = f',"exit_code":{verdict.exit_code}' if verdict.has_exited else ""
+        if runs_plain:
+            more += ',"plain":true'
         failed = self._shell.take_failed_status()
         if failed:
             more += f',"command_status":{failed}'
@@ -430,6 +451,38 @@ class Session:
                 return self._questions.ask(self._cell_id, prompt, is_secret, is_main_thread)
             finally:
                 self._talker = 0
+
+    def _call(self, op: str, args: Dict[str, Any]) -> Any:
+        """What an operation of the daemon answers, about this session; for code of a cell. Raises
+        exploring.Refused with what the daemon says instead."""
+        if not jsontext.is_plain(args):
+            raise TypeError(f"{op} takes texts, numbers, lists and dictionaries of these")
+        if _getpid() != self._pid:
+            raise RuntimeError(_IN_CHILD)
+        self._require_cell()
+        self._streams.flush()
+        with self._channel.lock:
+            self._require_cell()  # still
+            self._talker = _get_ident()
+            try:
+                is_main_thread = self._streams.is_main_thread()
+                frame = self._questions.call(
+                    self._cell_id, op, jsontext.write(args), is_main_thread
+                )
+            finally:
+                self._talker = 0
+        error = frame.get("error")
+        if error is not None:
+            raise exploring.Refused(error["code"], error["message"], error["advice"])
+        return frame["result"]
+
+    def _list_names(self) -> List[Dict[str, str]]:
+        """The user's variables, for exploring.py: name, type and the value in short."""
+        told = jsontext.read_object(self._names.manifest(_EXPLORED_NAMES))
+        return [
+            {key: item[key] for key in ("name", "type", "text") if key in item}
+            for item in told.get("items", ())
+        ]
 
     def _require_cell(self) -> None:
         if self._talker == _get_ident():

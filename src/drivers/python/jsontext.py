@@ -40,6 +40,22 @@ def is_plain(value: Any, depth: int = 0) -> bool:
     return value is None or kind is bool
 
 
+def write(value: Any) -> str:
+    """A plain value (see is_plain) as JSON."""
+    kind = type(value)
+    if kind is str:
+        return quote(value)
+    if kind is dict:
+        return "{" + ",".join(f"{quote(key)}:{write(value[key])}" for key in value) + "}"
+    if kind is list or kind is tuple:
+        return "[" + ",".join([write(member) for member in value]) + "]"
+    if value is None:
+        return "null"
+    if kind is bool:
+        return "true" if value else "false"
+    return repr(value)
+
+
 def read_object(text: str) -> Any:
     return _scan_once(text, 0)[0]
 

@@ -1,4 +1,5 @@
-"""A question to the daemon, and the wait for its answer.
+"""A question to the daemon, for a line of input or for what an operation answers, and the wait for
+its answer.
 
 Only in that wait an interrupt raises; the answer that then comes too late is ignored by whoever
 reads it. A thread may wait while the main thread ends the cell: its question is withdrawn.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import _thread
 import os
-from typing import Optional
+from typing import Any, Dict, Optional
 
 from . import frames, interrupts, jsontext
 
@@ -37,6 +38,18 @@ class Questions:
             f'{{"ev":"input","id":{cell_id},"prompt":{_quote(prompt)},'
             f'"password":{"true" if is_secret else "false"}}}'
         )
+        frame = self._exchange(cell_id, question, "input", is_main_thread)
+        return None if frame.get("eof") else frame["text"]
+
+    def call(self, cell_id: int, op: str, args: str, is_main_thread: bool) -> Dict[str, Any]:
+        """What an operation of the daemon answers, which is asked on behalf of the cell: a frame
+        with "result" or "error". `args` is JSON. As above of the lock and the cell."""
+        question = f'{{"ev":"call","id":{cell_id},"op":{_quote(op)},"args":{args}}}'
+        return self._exchange(cell_id, question, "result", is_main_thread)
+
+    def _exchange(
+        self, cell_id: int, question: str, answer: str, is_main_thread: bool
+    ) -> Dict[str, Any]:
         shield = _Shield(self._gate, is_main_thread)
         with shield:
             while self._channel.has_unread():  # answers to questions that were interrupted
@@ -48,9 +61,9 @@ class Questions:
             else:
                 self._wait_in_thread()
             with shield:
-                frame = self._channel.receive()
-            if frame["op"] == "input" and frame["id"] == cell_id:
-                return None if frame.get("eof") else frame["text"]
+                frame: Dict[str, Any] = self._channel.receive()
+            if frame["op"] == answer and frame["id"] == cell_id:
+                return frame
 
     def _wait_in_thread(self) -> None:
         wake_read, wake_write = _pipe()

@@ -32,17 +32,6 @@ static int write_value(const struct cgroup_parent *p, const struct cgroup *g, in
     return fd_write_file(controller_dir(p, controller), path, value);
 }
 
-/* v1 counts what sockets hold apart from memory, and does not limit it unless told to. A host
- * without that file has no such memory either. */
-static int limit_sockets(const struct cgroup_parent *p, const struct cgroup *g,
-                         const struct jail_limits *limits)
-{
-    char value[64];
-    snprintf(value, sizeof(value), "%zu", limits->memory_mb * MIB / SOCKETS_SHARE);
-    int r = write_value(p, g, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", value);
-    return r == -ENOENT ? 0 : r;
-}
-
 int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
                       const struct jail_limits *limits, struct err *e)
 {
@@ -58,8 +47,13 @@ int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
         r = write_value(p, g, CGROUP_MEMORY, v1 ? "memory.limit_in_bytes" : "memory.max", value);
         if (r == 0 && v1)
             write_value(p, g, CGROUP_MEMORY, swap, value);
-        if (r == 0 && v1)
-            r = limit_sockets(p, g, limits);
+        if (r == 0 && v1) {
+            /* v1 counts what sockets hold apart from memory, and does not limit it unless told to.
+             * A host without that file has no such memory either. */
+            snprintf(value, sizeof(value), "%zu", limits->memory_mb * MIB / SOCKETS_SHARE);
+            r = write_value(p, g, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", value);
+            r = r == -ENOENT ? 0 : r;
+        }
     }
     if (r == 0 && p->has[CGROUP_PIDS]) {
         /* The jail's init is ours, not the user's. */
@@ -79,13 +73,6 @@ int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
     return 0;
 }
 
-static void remove_directories(const struct cgroup_parent *p, const char *name, int until)
-{
-    for (int c = 0; c < until; c++)
-        if (p->dirs[c] >= 0)
-            unlinkat(p->dirs[c], name, AT_REMOVEDIR);
-}
-
 /* -EEXIST if one of them is there: somebody may be in it. */
 static int make_directories(const struct cgroup_parent *p, const char *name)
 {
@@ -93,7 +80,9 @@ static int make_directories(const struct cgroup_parent *p, const char *name)
         if (p->dirs[c] < 0 || mkdirat(p->dirs[c], name, 0755) == 0)
             continue;
         int r = -errno;
-        remove_directories(p, name, c);
+        while (c-- > 0)
+            if (p->dirs[c] >= 0)
+                unlinkat(p->dirs[c], name, AT_REMOVEDIR);
         return r;
     }
     return 0;

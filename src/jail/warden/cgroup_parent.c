@@ -106,16 +106,6 @@ static void remove_tree(const char *path)
     }
 }
 
-/* A pid that is not there may be one of another pid namespace, so a living daemon also holds a lock
- * on its groups: taking the empty group of a jail that is just being made would break that. */
-static bool is_orphan(const char *path, pid_t pid)
-{
-    if (kill(pid, 0) == 0 || errno != ESRCH)
-        return false;
-    _fd_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-}
-
 /* Groups of daemons that were killed together with their guardian. */
 static void sweep_orphans(const char *directory)
 {
@@ -129,7 +119,13 @@ static void sweep_orphans(const char *directory)
         long pid = strtol(entry->d_name + strlen(GROUP_PREFIX), NULL, 10);
         char path[PATH_MAX];
         snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-        if (pid > 0 && is_orphan(path, (pid_t)pid))
+        if (pid <= 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+            continue;
+        /* A pid that is not there may be one of another pid namespace, so a living daemon also
+         * holds a lock on its groups: taking the empty group of a jail that is just being made
+         * would break that. */
+        _fd_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
             remove_tree(path);
     }
     closedir(dir);
@@ -266,23 +262,19 @@ static bool available_controllers(int group, bool has[CGROUP_CONTROLLERS])
     return any;
 }
 
-/* The files that whoever runs a delegated subtree must own. */
-static int give_away_v2(int dir, uid_t owner)
-{
-    static const char *const files[] = {"cgroup.procs", "cgroup.subtree_control", "cgroup.threads"};
-    for (size_t i = 0; i < ARRAY_LEN(files); i++)
-        if (fchownat(dir, files[i], owner, group_of(owner), 0) < 0)
-            return -errno;
-    return 0;
-}
-
 /* One group for all that is ours. The warden lives in a child of it, because whoever starts a
  * process in another group must be allowed to write to what is above both. */
 static bool fill_base(struct cgroup_parent *p, int base, uid_t owner)
 {
+    /* The files that whoever runs a delegated subtree must own. */
+    static const char *const files[] = {"cgroup.procs", "cgroup.subtree_control", "cgroup.threads"};
     p->dirs[0] = make_group(p->base, owner, p->paths[0]);
-    if (p->dirs[0] < 0 || give_away_v2(p->dirs[0], owner) < 0 ||
-        faccessat(base, "cgroup.procs", W_OK, AT_EACCESS) < 0)
+    if (p->dirs[0] < 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        if (fchownat(p->dirs[0], files[i], owner, group_of(owner), 0) < 0)
+            return false;
+    if (faccessat(base, "cgroup.procs", W_OK, AT_EACCESS) < 0)
         return false;
     return enable_controllers(p->dirs[0], p->has) &&
            (mkdirat(p->dirs[0], WARDEN_GROUP, 0755) == 0 || errno == EEXIST);

@@ -225,16 +225,6 @@ static int facts_bind(const char *source, const char *target)
     return mount(source, target, NULL, MS_BIND, NULL) < 0 ? -errno : 0;
 }
 
-/* Nobody but us has looked anything up in this /proc, so the kernel knows no names in it but those
- * that something is mounted on. From now on it finds no others. */
-static int forget_the_rest(void)
-{
-    if (mount("proc", PROC, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-              "subset=pid,hidepid=invisible") < 0)
-        return -errno;
-    return access(PROC "/devices", F_OK) == 0 ? -ENOTSUP : 0;
-}
-
 int facts_mount(int page)
 {
     char own[32];
@@ -263,7 +253,14 @@ int facts_mount(int page)
         r = mount_link(SHARED "/net", PROC "/net");
     if (r == 0)
         r = facts_bind(own, IMAGE_ROOT FACTS_IN_JAIL);
-    return r == 0 ? forget_the_rest() : r;
+    /* Nobody but us has looked anything up in this /proc, so the kernel knows no names in it but
+     * those that something is mounted on. From now on it finds no others. */
+    if (r == 0 && mount("proc", PROC, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                        "subset=pid,hidepid=invisible") < 0)
+        r = -errno;
+    if (r == 0 && access(PROC "/devices", F_OK) == 0)
+        r = -ENOTSUP;
+    return r;
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
@@ -541,17 +538,6 @@ void facts_give(struct facts *f, int page)
         f->free_pages[f->n_free++] = page;
 }
 
-static char *read_first_cpu(void)
-{
-    char *text = NULL;
-    if (fd_read_file(AT_FDCWD, "/proc/cpuinfo", CPUINFO_MAX, &text, NULL) < 0)
-        return mem_strdup("processor\t: 0\n");
-    char *end = strstr(text, "\n\n");
-    if (end != NULL)
-        end[1] = '\0';
-    return text;
-}
-
 /* Jails are made from the mount at FACTS_DIR, which is read-only; we write through another one,
  * which has no place in any tree. A file system without a size does not tell how full it is, which
  * is how many sessions there are. */
@@ -578,7 +564,11 @@ int facts_new(struct facts **ret, struct err *e)
     f->dir = -1;
     f->n_cpus = facts_count_cpus();
     f->booted_at = now.tv_sec - since_boot.tv_sec;
-    f->cpuinfo = read_first_cpu();
+    if (fd_read_file(AT_FDCWD, "/proc/cpuinfo", CPUINFO_MAX, &f->cpuinfo, NULL) < 0)
+        f->cpuinfo = mem_strdup("processor\t: 0\n");
+    char *end = strstr(f->cpuinfo, "\n\n");
+    if (end != NULL)
+        end[1] = '\0'; /* the first processor is enough */
     int r = mount_pages(f);
     if (r < 0)
         return err_errno(e, ERR_UNAVAILABLE, r, "cannot make the place for what sessions are told");

@@ -67,15 +67,6 @@ static int become_namespace_root(struct err *e)
     return 0;
 }
 
-/* The path ends at our own mounts, the descriptor does not. */
-static int open_blobs(const struct guardian_args *args, struct jail_factory *factory, struct err *e)
-{
-    factory->blobs = open(args->blobs, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (factory->blobs < 0)
-        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot open %s", args->blobs);
-    return 0;
-}
-
 #define PID_MAX "/proc/sys/kernel/pid_max" /* of the pid namespace of who reads or writes it */
 
 /* Every process of a session has a number in the host's table too, which all users share: a quarter
@@ -114,8 +105,13 @@ static _Noreturn void warden_child(const struct guardian_args *args, struct jail
     struct image_spec spec = {.workspaces = args->workspaces,
                               .read_only_dirs = args->read_only_dirs};
     struct image_sources *sources = NULL;
-    if (image_open_sources(&spec, &sources, &e) < 0 || open_blobs(args, factory, &e) < 0 ||
-        become_namespace_root(&e) < 0 || image_build(sources, &e) < 0)
+    if (image_open_sources(&spec, &sources, &e) < 0)
+        guardian_give_up(start, &e);
+    /* The path ends at our own mounts, the descriptor does not. */
+    factory->blobs = open(args->blobs, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (factory->blobs < 0)
+        err_errno(&e, ERR_UNAVAILABLE, errno, "cannot open %s", args->blobs);
+    if (factory->blobs < 0 || become_namespace_root(&e) < 0 || image_build(sources, &e) < 0)
         guardian_give_up(start, &e);
     int r = watches_limit_all();
     if (r < 0)
@@ -180,17 +176,6 @@ static int map_ids(pid_t pid, struct err *e)
     return r < 0 ? err_errno(e, ERR_UNAVAILABLE, r, "cannot map the ids of the warden") : 0;
 }
 
-/* Sessions with ids of their own are strangers to the user's files, which they have to read if an
- * interpreter is among them. */
-static int check_dirs(const char *const *dirs, struct err *e)
-{
-    struct stat st;
-    for (size_t i = 0; dirs != NULL && dirs[i] != NULL; i++)
-        if (stat(dirs[i], &st) == 0 && (st.st_mode & 0005) != 0005)
-            return err_set(e, ERR_UNAVAILABLE, "%.200s may not be read by other users", dirs[i]);
-    return 0;
-}
-
 static void do_without_range(struct jail_factory *factory, const struct err *why)
 {
     ids.source = IDS_ONE;
@@ -209,7 +194,15 @@ static void choose_ids(const struct guardian_args *args, struct jail_factory *fa
         return;
     }
     ids.source = IDS_GIVEN;
-    if (idmap_find(&ids.given, &e) < 0 || check_dirs(args->read_only_dirs, &e) < 0)
+    int r = idmap_find(&ids.given, &e);
+    /* Sessions with ids of their own are strangers to the user's files, which they have to read if
+     * an interpreter is among them. */
+    const char *const *dirs = args->read_only_dirs;
+    struct stat st;
+    for (size_t i = 0; r == 0 && dirs != NULL && dirs[i] != NULL; i++)
+        if (stat(dirs[i], &st) == 0 && (st.st_mode & 0005) != 0005)
+            r = err_set(&e, ERR_UNAVAILABLE, "%.200s may not be read by other users", dirs[i]);
+    if (r < 0)
         do_without_range(factory, &e);
 }
 
@@ -219,9 +212,15 @@ struct guardian_ward {
     int daemons_end; /* of its control socket, or -1: not for it to inherit */
 };
 
-/* Whether a jail could be made with these ids: a file system may refuse them, for one. */
-static int await_trial(int trial, struct err *e)
+static int let_go(pid_t pid, int go, int trial, struct err *e)
 {
+    if (map_ids(pid, e) < 0)
+        return -1;
+    if (write(go, "g", 1) != 1)
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot speak to the warden");
+    if (ids.source != IDS_GIVEN)
+        return 0;
+    /* Whether a jail could be made with these ids: a file system may refuse them, for one. */
     char text[sizeof(e->message)] = "";
     struct pollfd wait = {.fd = trial, .events = POLLIN};
     if (poll(&wait, 1, TRIAL_MS) != 1)
@@ -230,15 +229,6 @@ static int await_trial(int trial, struct err *e)
     if (n == 1 && text[0] == '\0')
         return 0;
     return err_set(e, ERR_UNAVAILABLE, "%s", n > 0 ? text : "the warden ended");
-}
-
-static int let_go(pid_t pid, int go, int trial, struct err *e)
-{
-    if (map_ids(pid, e) < 0)
-        return -1;
-    if (write(go, "g", 1) != 1)
-        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot speak to the warden");
-    return ids.source == IDS_GIVEN ? await_trial(trial, e) : 0;
 }
 
 static int start_warden(const struct guardian_args *args, struct jail_factory *factory,
@@ -323,24 +313,21 @@ static bool await_end(const struct guardian_ward *w)
 
 /* ---- one warden after the other -------------------------------------------------------------- */
 
-/* Whether this end is one too many. */
-static bool is_hopeless(void)
-{
-    static uint64_t ends_ms[ENDS_MAX];
-    static size_t n;
-    uint64_t now_ms = clock_mono_ms(), *oldest = &ends_ms[n++ % ENDS_MAX];
-    bool is_often = *oldest != 0 && now_ms - *oldest < ENDS_WITHIN_MS;
-    *oldest = now_ms;
-    return is_often;
-}
-
 /* The daemon may have gone at the same moment: then there is nobody to follow for. */
 static bool should_follow(void)
 {
     struct pollfd wait = {.fd = LIFELINE_FD, .events = POLLIN};
     if (poll(&wait, 1, 0) == 1 && !hear_daemon())
         return false;
-    return should_stay && !is_hopeless();
+    if (!should_stay)
+        return false;
+    /* Whether this end is one too many. */
+    static uint64_t ends_ms[ENDS_MAX];
+    static size_t n;
+    uint64_t now_ms = clock_mono_ms(), *oldest = &ends_ms[n++ % ENDS_MAX];
+    bool is_often = *oldest != 0 && now_ms - *oldest < ENDS_WITHIN_MS;
+    *oldest = now_ms;
+    return !is_often;
 }
 
 /* Puts one end of a new control socket where the warden looks for it; returns the other. */
@@ -374,19 +361,6 @@ static int follow(const struct guardian_args *args, struct jail_factory *factory
     const char word = GUARDIAN_NEW_WARDEN;
     fd_send(LIFELINE_FD, &word, 1, &ours, 1); /* if it fails the lifeline tells why */
     return 0;
-}
-
-/* Until the daemon is gone, or there is no warden to be had. */
-static void keep_watch(const struct guardian_args *args, struct jail_factory *factory,
-                       struct guardian_ward *w)
-{
-    while (await_end(w)) {
-        int r = -EAGAIN;
-        while (r < 0 && should_follow())
-            r = follow(args, factory, w);
-        if (r < 0)
-            return;
-    }
 }
 
 _Noreturn void guardian_main(const struct guardian_args *args)
@@ -426,7 +400,13 @@ _Noreturn void guardian_main(const struct guardian_args *args)
         report_failure(&e);
     }
     close(CONTROL_FD); /* so that the daemon sees the warden's end at once */
-    keep_watch(args, &factory, &w);
+    /* Until the daemon is gone, or there is no warden to be had. */
+    int r = 0;
+    while (r == 0 && await_end(&w)) {
+        r = -EAGAIN;
+        while (r < 0 && should_follow())
+            r = follow(args, &factory, &w);
+    }
     cgroup_parent_remove(&factory.cgroups);
     _exit(0);
 }

@@ -173,15 +173,6 @@ int idmap_write(pid_t pid, const struct idmap *map, struct err *e)
 
 /* ---- a namespace for a moment ---------------------------------------------------------------- */
 
-static _Noreturn void run_inside(int go, int (*run)(void *context), void *context)
-{
-    char byte;
-    if (read(go, &byte, 1) != 1 || setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 ||
-        setresuid(0, 0, 0) < 0)
-        _exit(1);
-    _exit(run(context) == 0 ? 0 : 1);
-}
-
 int idmap_run(int (*run)(void *context), void *context, struct err *e)
 {
     struct idmap map;
@@ -195,7 +186,11 @@ int idmap_run(int (*run)(void *context), void *context, struct err *e)
     pid_t pid = sys_clone3(CLONE_NEWUSER, SIGCHLD, NULL, -1);
     if (pid == 0) {
         close(take_fd(&ours)); /* or our own end would keep us waiting */
-        run_inside(theirs, run, context);
+        char byte;
+        if (read(theirs, &byte, 1) != 1 || setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 ||
+            setresuid(0, 0, 0) < 0)
+            _exit(1);
+        _exit(run(context) == 0 ? 0 : 1);
     }
     if (pid < 0)
         return err_errno(e, ERR_UNAVAILABLE, pid, "cannot make a user namespace");

@@ -135,22 +135,16 @@ static const struct {
 #define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
 #endif
 
-static int clone_mount(const char *path)
-{
-    int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path,
-                          OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-    return fd < 0 ? -errno : fd;
-}
-
 static int add_source(struct image_sources *s, const char *path, const char *target,
                       bool is_writable, bool is_device, struct err *e)
 {
     if (s->count == SOURCES_MAX)
         return err_set(e, ERR_INVALID, "too many directories to show in jails (at most %d)",
                        SOURCES_MAX);
-    int fd = clone_mount(path);
+    int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path,
+                          OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
     if (fd < 0)
-        return err_errno(e, ERR_UNAVAILABLE, fd, "cannot clone the mount of %s", path);
+        return err_errno(e, ERR_UNAVAILABLE, errno, "cannot clone the mount of %s", path);
     uint64_t attributes = MOUNT_ATTR_NOSUID;
     attributes |= is_writable ? 0 : MOUNT_ATTR_RDONLY;
     attributes |= is_device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;
@@ -403,24 +397,17 @@ static int write_links_and_mount_points(struct err *e)
     return r < 0 ? err_errno(e, ERR_UNAVAILABLE, r, "cannot make the image's directories") : 0;
 }
 
-/* Not the mount alone, which is one of many that show the same files. */
-static int make_superblock_read_only(const char *path)
-{
-    _fd_ int fd = (int)syscall(SYS_fspick, AT_FDCWD, path, FSPICK_CLOEXEC);
-    if (fd < 0 || syscall(SYS_fsconfig, fd, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0 ||
-        syscall(SYS_fsconfig, fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
-        return -errno;
-    return 0;
-}
-
 static int image_finish(struct err *e)
 {
     struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
     if (syscall(SYS_mount_setattr, AT_FDCWD, IMAGE_ROOT, 0, &read_only, sizeof(read_only)) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot make the image read-only");
-    int r = make_superblock_read_only(IMAGE_ROOT);
-    if (r < 0)
-        return err_errno(e, ERR_UNAVAILABLE, r, "cannot make the image's file system read-only");
+    /* Not the mount alone, which is one of many that show the same files. */
+    _fd_ int fd = (int)syscall(SYS_fspick, AT_FDCWD, IMAGE_ROOT, FSPICK_CLOEXEC);
+    if (fd < 0 || syscall(SYS_fsconfig, fd, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0 ||
+        syscall(SYS_fsconfig, fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+        return err_errno(e, ERR_UNAVAILABLE, errno,
+                         "cannot make the image's file system read-only");
     if (umount2(HOST, MNT_DETACH) < 0 || rmdir(HOST) < 0)
         return err_errno(e, ERR_UNAVAILABLE, errno, "cannot let go of the host's files");
     return 0;

@@ -284,16 +284,6 @@ void keeper_set_leftovers_aside(int workspaces)
         closedir(dir);
 }
 
-static _Noreturn void sweeper_main(int orders, int workspaces)
-{
-    char bytes[KIB];
-    prctl(PR_SET_NAME, "cella-sweeper");
-    close(keeper_control);
-    while (read(orders, bytes, sizeof(bytes)) > 0)
-        remove_workspace(workspaces, LEFTOVERS);
-    _exit(0);
-}
-
 /* In a process of its own, which stays: orders must not wait for it, and many of them are one. */
 static void sweep(int workspaces)
 {
@@ -308,7 +298,12 @@ static void sweep(int workspaces)
     if (fork() == 0) {
         close(ends[1]);
         fd_set_nonblocking(ends[0], false);
-        sweeper_main(ends[0], workspaces);
+        prctl(PR_SET_NAME, "cella-sweeper");
+        close(keeper_control);
+        char bytes[KIB];
+        while (read(ends[0], bytes, sizeof(bytes)) > 0)
+            remove_workspace(workspaces, LEFTOVERS);
+        _exit(0);
     }
     close(ends[0]);
     if (write(orders, "s", 1) < 0)
@@ -363,16 +358,6 @@ static void finish_memory_look(struct crew_job *job)
     free(l);
 }
 
-/* Reading it takes milliseconds for a large process, and more for one with many mappings. */
-static void measure_memory(const struct keeper_order *order)
-{
-    struct memory_look *l = mem_alloc(sizeof(*l));
-    *l = (struct memory_look){.order = *order,
-                              .job = {.run = run_memory_look, .finish = finish_memory_look}};
-    list_init(&l->job.link);
-    crew_give(&l->job);
-}
-
 /* ---- orders -------------------------------------------------------------------------------- */
 
 static struct ward *find(uint64_t jail)
@@ -396,27 +381,23 @@ static void forget(struct ward *w)
         free_ward(w);
 }
 
-static void watch(const struct keeper_order *order, const int fds[2])
-{
-    struct ward *w = mem_alloc(sizeof(*w));
-    w->jail = order->jail;
-    w->workspace = fds[0];
-    w->proc = fds[1];
-    w->limit_bytes = order->disk_mb * MIB;
-    w->n_inmates = order->n_inmates;
-    list_append(&wards, &w->link);
-}
-
 static void obey(const struct keeper_order *order, const int *fds, size_t n_fds, int workspaces)
 {
     struct ward *w = find(order->jail);
+    struct memory_look *look;
     if (w != NULL)
         w->n_inmates = order->n_inmates;
     switch (order->type) {
     case KEEPER_WATCH:
-        if (n_fds == 2)
-            watch(order, fds);
-        else if (w != NULL)
+        if (n_fds == 2) {
+            w = mem_alloc(sizeof(*w));
+            w->jail = order->jail;
+            w->workspace = fds[0];
+            w->proc = fds[1];
+            w->n_inmates = order->n_inmates;
+            list_append(&wards, &w->link);
+        }
+        if (w != NULL)
             w->limit_bytes = order->disk_mb * MIB;
         break;
     case KEEPER_BUSY:
@@ -434,7 +415,13 @@ static void obey(const struct keeper_order *order, const int *fds, size_t n_fds,
     case KEEPER_COUNT:
         break;
     case KEEPER_MEASURE:
-        measure_memory(order);
+        /* Reading it takes milliseconds for a large process, and more for one with many mappings.
+         */
+        look = mem_alloc(sizeof(*look));
+        *look = (struct memory_look){.order = *order,
+                                     .job = {.run = run_memory_look, .finish = finish_memory_look}};
+        list_init(&look->job.link);
+        crew_give(&look->job);
         break;
     case KEEPER_FORGET:
         forget(w);

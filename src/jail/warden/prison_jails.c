@@ -308,19 +308,6 @@ static struct jail *take_spare(const struct request *r)
     return NULL;
 }
 
-/* A workspace that was kept: the slot whose user owns it, if it is free, saves giving every file to
- * another. */
-static struct jail *make_jail_around(const struct request *r, unsigned owner, struct err *e)
-{
-    uint32_t slot = jail_slot_of(prison.factory, owner);
-    if (!prison_take_this_slot(slot))
-        slot = prison_take_slot();
-    struct jail *j = make_jail(r, slot, e);
-    if (j != NULL)
-        j->keeps_workspace = true; /* whatever comes, unless the daemon says otherwise */
-    return j;
-}
-
 /* The jail that is there, else a new one. */
 struct jail *prison_jail_for(const struct request *r, struct err *e)
 {
@@ -336,10 +323,18 @@ struct jail *prison_jail_for(const struct request *r, struct err *e)
         return NULL;
     }
     struct stat st;
-    if (fstatat(prison.factory->workspaces, r->workspace, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        j = make_jail_around(r, st.st_uid, e);
-    else if ((j = take_spare(r)) == NULL)
+    if (fstatat(prison.factory->workspaces, r->workspace, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        /* A workspace that was kept: the slot whose user owns it, if it is free, saves giving every
+         * file to another. */
+        uint32_t slot = jail_slot_of(prison.factory, st.st_uid);
+        if (!prison_take_this_slot(slot))
+            slot = prison_take_slot();
+        j = make_jail(r, slot, e);
+        if (j != NULL)
+            j->keeps_workspace = true; /* whatever comes, unless the daemon says otherwise */
+    } else if ((j = take_spare(r)) == NULL) {
         j = make_jail(r, prison_take_slot(), e);
+    }
     if (j == NULL)
         return NULL;
     prison.can_make_spares = true;

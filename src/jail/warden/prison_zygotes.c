@@ -170,16 +170,6 @@ struct handover {
     bool keeps_workspace;
 };
 
-static struct handover *find_handover(const char *workspace)
-{
-    LIST_EACH(&prison.handovers, at) {
-        struct handover *h = CONTAINER_OF(at, struct handover, link);
-        if (strcmp(h->r.workspace, workspace) == 0)
-            return h;
-    }
-    return NULL;
-}
-
 static bool needs_handover(const struct request *r)
 {
     struct stat st;
@@ -195,7 +185,12 @@ static bool needs_handover(const struct request *r)
 
 static bool hand_over(const struct request *r, int sock)
 {
-    const struct handover *other = find_handover(r->workspace);
+    const struct handover *other = NULL;
+    LIST_EACH(&prison.handovers, at) {
+        const struct handover *open = CONTAINER_OF(at, struct handover, link);
+        if (other == NULL && strcmp(open->r.workspace, r->workspace) == 0)
+            other = open;
+    }
     if (other == NULL && !needs_handover(r))
         return false;
     struct handover *h = mem_alloc(sizeof(*h));

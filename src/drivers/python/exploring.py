@@ -1,0 +1,348 @@
+"""Functions with which the code of a cell explores what is too large to be shown: texts that the
+session holds as contexts, and files of its workspace.
+
+They ask the daemon, which has boxed processes for it; nothing of a context is in this process
+unless it is asked for. What goes wrong comes back as a value, `[ERROR: …]`, so that a model sees it
+where it looks.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any, Callable, Dict, Iterator, List, Optional, Union
+
+Call = Callable[[str, Dict[str, Any]], Any]
+ListNames = Callable[[], List[Dict[str, str]]]  # of the user's variables: name, type, text
+
+_MAIN = "context"  # the name of the context that functions mean if none is named
+_SPILLED = "/spill/"  # where the whole output of a cell lies whose answer was cut
+_PIECE_CHARS = 200_000  # of a context that is copied
+
+
+class Refused(Exception):
+    """What the daemon says instead of an answer."""
+
+    def __init__(self, code: str, message: str, advice: str) -> None:
+        super().__init__(f"{message}. {advice}" if advice else message)
+        self.code = code
+        self.message = message
+
+
+class Finished(BaseException):
+    """Raised by FINAL() and STUCK(): the cell is done, and nothing after it is to run."""
+
+
+class Table(Dict[str, Any]):
+    """A dictionary that is shown in few tokens."""
+
+    def __init__(self, members: Dict[str, Any], shown: Optional[str]) -> None:
+        super().__init__(members)
+        self._shown = shown
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self._shown is None else self._shown
+
+    __str__ = __repr__
+
+
+class Context:
+    """A text that the daemon holds: slices and characters of it are fetched when they are wanted,
+    str() copies all of it."""
+
+    def __init__(self, functions: "Functions", name: str) -> None:
+        self._functions = functions
+        self._name = name
+
+    def __len__(self) -> int:
+        return self._functions.length(self._name)
+
+    def __getitem__(self, place: Union[int, slice]) -> str:
+        total = len(self)
+        if isinstance(place, int):
+            index = place + total if place < 0 else place
+            if not 0 <= index < total:
+                raise IndexError("the context has no such character")
+            return self._read(index, index + 1)
+        start, stop, step = place.indices(total)
+        if step == 1:
+            return self._read(start, stop)
+        return str(self)[place]
+
+    def __contains__(self, text: object) -> bool:
+        if not isinstance(text, str):
+            raise TypeError("only a text can be in a context")
+        if "\n" not in text:
+            return text == "" or self._functions.has(self._name, text)
+        rest = ""  # what is searched for by lines has none of their ends
+        for piece in self._pieces(0, len(self)):
+            if text in rest + piece:
+                return True
+            rest = piece[1 - len(text) :]
+        return False
+
+    def __iter__(self) -> Iterator[str]:
+        """Its lines."""
+        rest = ""
+        for piece in self._pieces(0, len(self)):
+            *whole, rest = (rest + piece).split("\n")
+            yield from whole
+        if rest:
+            yield rest
+
+    def __str__(self) -> str:
+        return self._read(0, len(self))
+
+    def __repr__(self) -> str:
+        return f"<{self._name}: {len(self)} chars>"
+
+    def _pieces(self, start: int, stop: int) -> Iterator[str]:
+        for at in range(start, stop, _PIECE_CHARS):
+            yield self._functions.read(self._name, at, min(_PIECE_CHARS, stop - at))
+
+    def _read(self, start: int, stop: int) -> str:
+        return "".join(self._pieces(start, stop))
+
+
+class Chunk(Dict[str, Any]):
+    """A piece of the context, whose text is fetched when it is wanted."""
+
+    def __init__(self, functions: "Functions", told: Dict[str, Any]) -> None:
+        super().__init__(told)
+        self._functions = functions
+
+    def __missing__(self, key: str) -> str:
+        if key != "text":
+            raise KeyError(key)
+        text = Context(self._functions, _MAIN)[self["start"] : self["end"]]
+        self["text"] = text
+        return text
+
+
+class Functions:
+    """What install() binds. `call` asks the daemon for an operation."""
+
+    def __init__(self, call: Call, namespace: Dict[str, Any], list_names: ListNames) -> None:
+        self._call = call
+        self._namespace = namespace
+        self._list_names = list_names
+        self._archive = ""  # that was opened last
+
+    # For Context, which raises as a text would.
+
+    def length(self, name: str) -> int:
+        chars: int = self._call("context.get", {"name": name})["chars"]
+        return chars
+
+    def read(self, name: str, start: int, chars: int) -> str:
+        args = {"context": name, "offset": start, "n": chars, "quiet": True}
+        text: str = self._call("explore.peek", args)["text"]
+        return text
+
+    def has(self, name: str, text: str) -> bool:
+        args = {"context": name, "pattern": text, "literal": True, "context_lines": 0}
+        args.update(max_results=1, case=True, quiet=True)
+        return bool(self._call("explore.grep", args)["count"])
+
+    # For code.
+
+    def context_len(self) -> Union[int, str]:
+        """How many characters the context has."""
+        return self._told(lambda: self.length(_MAIN))
+
+    def peek(
+        self, n: Union[int, str] = 500, file_path: Optional[str] = None, offset: int = 0
+    ) -> str:
+        """n characters of the context, or of a file, from offset on."""
+        if isinstance(n, str):  # peek(path), as the note about a cut output says
+            n, file_path = 500, n
+        args = {"n": n, "offset": offset, **_place(file_path)}
+        return self._told(lambda: self._call("explore.peek", args)["text"])
+
+    def grep(
+        self, pattern: str, file_path: Optional[str] = None, context_lines: int = 2
+    ) -> List[str]:
+        """Lines of the context, or of a file, that match a regular expression, whatever their
+        case, with the lines around them."""
+        if pattern.startswith(_SPILLED) and file_path and not file_path.startswith(_SPILLED):
+            pattern, file_path = file_path, pattern  # grep(path, pattern), likewise
+        args = {"pattern": pattern, "context_lines": context_lines, **_place(file_path)}
+        try:
+            lines: List[str] = self._call("explore.grep", args)["lines"]
+            return lines
+        except Refused as error:
+            kind = "REGEX ERROR" if error.code == "invalid" else "ERROR"
+            return [f"[{kind}: {error}]"]
+
+    def chunk_context(self, n_chunks: int = 4, overlap: int = 200) -> Any:
+        """The context in pieces: [{index, start, end, text, char_count}]."""
+        args = {"n_chunks": n_chunks, "overlap": overlap}
+        return self._told(
+            lambda: [Chunk(self, told) for told in self._call("explore.chunks", args)["chunks"]]
+        )
+
+    def list_dir(self, path: str = ".") -> Any:
+        """{path, files, total} of a folder of the workspace."""
+        return self._table("explore.list_dir", {"path": path})
+
+    def file_info(self, path: str) -> Any:
+        """{path, exists, type, size, modified, extension} of a file of the workspace."""
+        return self._table("explore.file_info", {"path": path})
+
+    def archive_open(self, path: str) -> Any:
+        """What is in an archive of the workspace; archive_file() and the others mean it then."""
+        self._archive = path
+        return self._table("explore.archive_open", {"file_path": path})
+
+    def archive_file(self, name: str, path: Optional[str] = None, n: int = 10_000) -> str:
+        """The text of a file in the archive."""
+        args = {"file_path": self._opened(path), "member": name, "n": n}
+        return self._told(lambda: self._call("explore.archive_file", args)["text"])
+
+    def archive_search(self, query: str, path: Optional[str] = None) -> Any:
+        """Lines of the archive's text files that have this text: [{archive, file, line, match}]."""
+        args = {"file_path": self._opened(path), "query": query}
+        return self._told(lambda: self._call("explore.archive_search", args)["hits"])
+
+    def archive_extract(self, path: Optional[str] = None, to: str = "") -> Any:
+        """Unpacks the archive into a folder of the workspace."""
+        args = {"file_path": self._opened(path), "to": to}
+        return self._told(lambda: self._call("explore.archive_extract", args))
+
+    def web_fetch(self, url: str, max_chars: int = 10_000) -> str:
+        """The text of a page, of a domain that this daemon's configuration lists."""
+        args = {"url": url, "max_chars": max_chars}
+        return self._told(lambda: self._call("explore.web_fetch", args)["text"])
+
+    def mark_finding(
+        self,
+        content: str,
+        tags: Optional[List[str]] = None,
+        source_file: Optional[str] = None,
+        source_page: Optional[int] = None,
+        source_section: Optional[str] = None,
+    ) -> str:
+        """Notes something worth keeping."""
+        args: Dict[str, Any] = {"content": content, "tags": ",".join(tags or ()) or None}
+        args["source_file"] = source_file
+        args.update(source_page=source_page, source_section=source_section)
+        given = {name: value for name, value in args.items() if value is not None}
+        return self._told(lambda: f"Finding {self._call('explore.mark_finding', given)['id']}")
+
+    def list_findings(self) -> Any:
+        """What was noted so far."""
+        return self._told(lambda: self._call("explore.list_findings", {})["findings"])
+
+    def mark_analyzed(self, node: str) -> str:
+        """A node of the research tree has been looked into."""
+        return self._mark(node, "analyzed")
+
+    def mark_stale(self, node: str) -> str:
+        """A node of the research tree is not true any more."""
+        return self._mark(node, "stale")
+
+    def get_unanalyzed(self) -> Any:
+        """Nodes of the research tree that nobody has looked into."""
+        return self._told(lambda: self._call("explore.nodes", {"which": "unanalyzed"})["nodes"])
+
+    def get_lineage(self, node: str) -> Any:
+        """A node of the research tree and what led to it, the first one first."""
+        args = {"which": "lineage", "node": node}
+        return self._told(lambda: self._call("explore.nodes", args)["nodes"])
+
+    def get_state(self) -> str:
+        """What is known so far: contexts, names, the research tree."""
+        args = {
+            "variables": [item for item in self._list_names() if item["name"] != "artifacts"],
+            "artifacts": _values(self._namespace.get("artifacts")),
+        }
+        return self._told(lambda: self._call("explore.tell", args)["text"])
+
+    def FINAL(self, answer: object) -> None:
+        """The answer to the task: the cell ends with it."""
+        if callable(answer):
+            raise TypeError("FINAL() takes the answer itself, not a function: call it first")
+        self._end("explore.final", {"answer": answer if isinstance(answer, str) else str(answer)})
+
+    def FINAL_VAR(self, name: str) -> None:
+        """The answer is what `artifacts` has under this name."""
+        kept = self._namespace.get("artifacts") or {}
+        if name not in kept:
+            there = ", ".join(map(str, list(kept)[:20])) or "nothing"
+            raise KeyError(f"artifacts has no {name!r}; it has: {there}")
+        self.FINAL(kept[name])
+
+    def STUCK(self, reason: str = "") -> None:
+        """There is no way on: the cell ends with the reason."""
+        self._end("explore.stuck", {"reason": str(reason)})
+
+    def _opened(self, path: Optional[str]) -> str:
+        if not path and not self._archive:
+            raise ValueError("open an archive first: archive_open(path)")
+        return path or self._archive
+
+    def _mark(self, node: str, status: str) -> str:
+        args = {"node": node, "status": status}
+        return self._told(lambda: f"{self._call('explore.mark', args)['node']}: {status}")
+
+    def _table(self, op: str, args: Dict[str, Any]) -> Any:
+        def ask() -> Table:
+            told = self._call(op, {**args, "toon": True})
+            return Table(told, told.pop("toon", None))
+
+        return self._told(ask)
+
+    def _told(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except Refused as error:
+            return f"[ERROR: {error}]"
+
+    def _end(self, op: str, args: Dict[str, Any]) -> None:
+        try:
+            self._call(op, args)
+        except Refused as error:
+            raise RuntimeError(str(error)) from None
+        raise Finished()
+
+
+def _values(kept: object) -> List[Dict[str, str]]:
+    """The first entries of a dictionary, each as a short text."""
+    if not isinstance(kept, dict):
+        return []
+    first = list(kept.items())[:50]
+    return [{"name": str(name)[:80], "text": str(value)[:200]} for name, value in first]
+
+
+def _place(file_path: Optional[str]) -> Dict[str, Any]:
+    return {} if file_path is None else {"file_path": file_path}
+
+
+_BOUND = (
+    "context_len", "peek", "grep", "chunk_context", "list_dir", "file_info", "archive_open",
+    "archive_file", "archive_search", "archive_extract", "web_fetch", "mark_finding",
+    "list_findings", "mark_analyzed", "mark_stale", "get_unanalyzed", "get_lineage", "get_state",
+    "FINAL", "FINAL_VAR", "STUCK",
+)  # fmt: skip
+
+
+def install(call: Call, namespace: Dict[str, Any], list_names: ListNames) -> None:
+    """Binds the functions for all code of the session, and `artifacts` among its variables."""
+    functions = Functions(call, namespace, list_names)
+    for name in _BOUND:
+        setattr(builtins, name, _plain(getattr(functions, name)))
+    setattr(builtins, _MAIN, Context(functions, _MAIN))
+    namespace.setdefault("artifacts", {})
+
+
+def _plain(method: Any) -> Callable[..., Any]:
+    """A function as a module would have it, so that help() and inspection show it so."""
+
+    def function(*args: Any, **keywords: Any) -> Any:
+        return method(*args, **keywords)
+
+    function.__name__ = function.__qualname__ = method.__name__
+    function.__doc__ = method.__doc__
+    function.__wrapped__ = types.MethodType(method.__func__, method.__self__)  # type: ignore
+    function.__module__ = "builtins"
+    return function

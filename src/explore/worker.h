@@ -1,0 +1,58 @@
+/* The daemon's side of a box: one for each session that explores. No process before the first
+ * request, none after EXPLORE_IDLE_MS without any: a session that does not explore costs nothing.
+ *
+ * Requests are {"op":…} objects, which name texts by their keys ("source":KEY); numbers are of
+ * characters, as Python counts them (explore/text.h). Texts of answers may hold NUL characters:
+ * json_string_length counts.
+ *
+ *   {"op":"open","source":K}
+ *       -> {"bytes","chars","lines","is_text"}
+ *   {"op":"peek","source":K,"n":500,"offset":0}
+ *       -> {"text","offset","chars"}, and "is_cut":true if the text is shorter than it should be,
+ *          because an answer has at most EXPLORE_ANSWER_MAX bytes
+ *   {"op":"grep","source":K,"pattern":…,"context_lines":2,"max_results":100,"is_literal":false,
+ *    "threads":0}
+ *       -> {"hits":[{"line","text","before":[…],"after":[…]}],"count","is_cut"}; lines from 1,
+ * texts of at most EXPLORE_LINE_CHARS characters, "column" if a text begins inside its line;
+ *          "is_cut" if there are more hits. What matches: explore/grep.h. ERR_INVALID with a
+ *          position if the pattern is wrong, ERR_LIMIT if it is too expensive
+ *   {"op":"chunk","source":K,"n_chunks":4,"overlap":200}
+ *       -> {"chunks":[{"index","start","end","char_count"}]} */
+#pragma once
+
+#include "base/err.h"
+#include "blob/blob.h"
+#include "explore/explore.h"
+
+#include <jansson.h>
+
+typedef struct uv_loop_s uv_loop_t;
+
+struct explore_worker;
+struct explore_ask;
+
+/* A file that a request names by its key. The bytes under a key never change. */
+struct explore_source {
+    char key[BLOB_HEX_SIZE];
+    int fd; /* of a regular file; borrowed during explore_ask */
+};
+
+struct explore_worker *explore_worker_new(uv_loop_t *loop);
+/* Kills the process, without callbacks. Takes NULL; legal in a callback of the worker. */
+void explore_worker_free(struct explore_worker *w);
+
+/* `result` is NULL on error, and borrowed. */
+typedef void (*explore_answer_fn)(void *context, json_t *result, const struct err *e);
+
+/* Requests wait for each other. The request is stolen in any case; at most EXPLORE_SOURCES_MAX
+ * sources, all of those that it names. The process is killed, and ERR_TIMEOUT told, if it works
+ * longer than `limit_ms` on this one. The callback comes later from the loop. NULL if too many
+ * requests wait (ERR_LIMIT), or if the request is too large. */
+struct explore_ask *explore_ask(struct explore_worker *w, json_t *request,
+                                const struct explore_source *sources, size_t n, uint64_t limit_ms,
+                                explore_answer_fn fn, void *context, struct err *e);
+/* The callback will not come. Legal until it was called; takes NULL. */
+void explore_ask_forget(struct explore_ask *ask);
+
+/* The process, for tests and figures; 0 if there is none. */
+pid_t explore_worker_pid(const struct explore_worker *w);

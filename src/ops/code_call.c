@@ -1,0 +1,100 @@
+/* Operations called by the code of a cell, in the daemon. Each is about the session that it runs
+ * in, passes the same gate as all others, and answers into the interpreter. Owns the calls that are
+ * under way. */
+#include "ops/code_call.h"
+
+#include "ops/ops.h"
+#include "session/calls.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+#include <string.h>
+
+struct code_visit {
+    struct call call;
+    struct code_call *from; /* NULL if the code waits no more */
+    char *agent;
+};
+
+static struct code_visit *code_visit_of(struct call *call)
+{
+    return CONTAINER_OF(call, struct code_visit, call);
+}
+
+static void code_visit_end(struct code_visit *visit, const struct buf *json, const struct err *e)
+{
+    if (visit->from != NULL)
+        code_call_end(visit->from, json != NULL ? buf_str(json) : NULL,
+                      json != NULL ? json->len : 0, e);
+    json_decref(visit->call.args);
+    arena_free(&visit->call.arena);
+    free(visit->agent);
+    free(visit);
+}
+
+static void code_visit_on_reply(struct call *call, int http_status, const struct buf *json)
+{
+    (void)http_status;
+    code_visit_end(code_visit_of(call), json, NULL);
+}
+
+static void code_visit_on_fail(struct call *call, const struct err *e)
+{
+    code_visit_end(code_visit_of(call), NULL, e);
+}
+
+static const struct call_sink code_visit_sink = {
+    .reply = code_visit_on_reply,
+    .fail = code_visit_on_fail,
+};
+
+/* The cell was interrupted, or has ended. An operation that does not listen for that answers
+ * nobody. */
+static void code_visit_on_gone(struct code_call *from)
+{
+    struct code_visit *visit = from->context;
+    visit->from = NULL;
+    if (visit->call.on_gone == NULL)
+        return;
+    visit->call.on_gone(&visit->call);
+    code_visit_end(visit, NULL, NULL);
+}
+
+static const struct op *code_call_find(const char *name, struct err *e)
+{
+    const struct op *op = op_find(name);
+    if (op != NULL && (op->flags & OP_FROM_CODE) != 0)
+        return op;
+    err_set(e, ERR_NOT_FOUND, "code cannot call \"%.64s\"", name);
+    return NULL;
+}
+
+void code_call_run(void *context, struct code_call *from)
+{
+    const struct code_surface *surface = context;
+    struct err e;
+    const struct op *op = code_call_find(from->op, &e);
+    _json_ json_t *args = json_copy(from->args);
+    json_object_set_new(args, "session_id", json_string(from->session->id));
+    if (op == NULL || op_check(op, args, &e) < 0) {
+        code_call_end(from, NULL, 0, &e);
+        return;
+    }
+    struct code_visit *visit = mem_alloc(sizeof(*visit));
+    visit->from = from;
+    visit->agent = from->session->agent != NULL ? mem_strdup(from->session->agent) : NULL;
+    visit->call = (struct call){
+        .op = op,
+        .engine = surface->engine,
+        .policy = surface->policy,
+        .documents = surface->documents,
+        .boxes = surface->boxes,
+        .agent = visit->agent,
+        .args = json_incref(args),
+        .body_bytes = -1,
+        .sink = &code_visit_sink,
+    };
+    from->context = visit;
+    from->on_gone = code_visit_on_gone;
+    op_run(&visit->call);
+}

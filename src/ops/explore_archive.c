@@ -1,0 +1,296 @@
+/* Archives of the workspace, read without unpacking them by hand: explore.archive_open,
+ * explore.archive_file, explore.archive_search, explore.archive_extract. Daemon; on the loop. */
+#include "explore/archive.h"
+#include "ops/explore_call.h"
+#include "session/session.h"
+#include "wire/json.h"
+
+enum { ARCHIVE_PEEK_DEFAULT = 10000, ARCHIVE_PEEK_MAX = 1000000 };
+
+#define OP_PARAM_ARCHIVE                                                                           \
+    {                                                                                              \
+        .name = "file_path", .type = OP_TEXT, .is_required = true, .min = 1, .max = 1024,          \
+        .doc = "The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z."                 \
+    }
+#define EXPLORE_ARCHIVE_ERRORS                                                                     \
+    (OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TIMEOUT) | OP_ERR(TOO_LARGE) |       \
+     OP_ERR(UNAVAILABLE) | OP_ERR(FORBIDDEN))
+
+/* False if the session is gone, and the call was answered. */
+static bool explore_archive_note(struct call *call, const char *tool, const char *what,
+                                 const char *found)
+{
+    struct session *session = explore_call_session(call);
+    _buf_ struct buf query = BUF_INIT(KIB * 8);
+    if (session == NULL)
+        return false;
+    buf_printf(&query, "path='%s'%s", call_text(call, "file_path", ""), what);
+    explore_call_note(call, session, tool, buf_str(&query), found, strlen(found));
+    return true;
+}
+
+/* ---- what is in it --------------------------------------------------------------------------- */
+
+static const struct op_param explore_archive_open_params[] = {
+    OP_PARAM_SESSION,
+    OP_PARAM_ARCHIVE,
+    {.name = "inside",
+     .type = OP_TEXT,
+     .min = 1,
+     .max = 4096,
+     .doc = "An archive inside of it, by its name: inner.zip"},
+    OP_PARAM_QUIET,
+    OP_PARAM_TOON,
+    {0},
+};
+
+static void explore_archive_open_on_done(void *context, json_t *result)
+{
+    struct call *call = context;
+    char found[64];
+    snprintf(found, sizeof(found), "%lld files",
+             (long long)json_integer_value(json_object_get(result, "total")));
+    if (explore_archive_note(call, "archive_open", "", found))
+        explore_call_reply(call, 200, json_copy(result));
+}
+
+static const struct explore_listener explore_archive_open_listener = {
+    .on_done = explore_archive_open_on_done, .on_failed = explore_call_failed};
+
+static void explore_archive_open_run(struct call *call)
+{
+    json_t *request = json_pack("{s:s}", "op", "archive_list");
+    if (call_text(call, "inside", NULL) != NULL)
+        json_object_set_new(request, "inside", json_string(call_text(call, "inside", "")));
+    explore_call_ask(call, request, &explore_archive_open_listener);
+}
+
+static const struct op_member explore_member_members[] = {
+    {"name", OP_TEXT, .is_always = true, .doc = "As the archive has it."},
+    {"size", OP_SIZE, .doc = "Bytes, as far as the archive says."},
+    {"type", OP_TEXT, .is_always = true, .doc = "file, folder, link or other."},
+    {"target", OP_TEXT, .doc = "Where a link leads to."},
+    {"note", OP_TEXT, .doc = "Why it is not unpacked."},
+    {0},
+};
+static const struct op_shape shape_archive_member = {"archive_member", explore_member_members,
+                                                     "A file of an archive."};
+static const struct op_member explore_archive_members[] = {
+    {"format", OP_TEXT, .is_always = true, .doc = "zip, tar.gz and so on."},
+    {"files", OP_LIST, .is_always = true, .shape = &shape_archive_member, .doc = "What is in it."},
+    {"total", OP_INT, .is_always = true, .doc = "How many there are."},
+    {"toon", OP_TEXT, .doc = "All of this as TOON."},
+    {0},
+};
+static const struct op_shape shape_archive = {"archive", explore_archive_members,
+                                              "What is in an archive."};
+
+const struct op op_explore_archive_open = {
+    .name = "explore.archive_open",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/explore/archive_open",
+    .subject = OP_ON_CONTEXT,
+    .flags = OP_READ_ONLY | OP_FROM_CODE,
+    .params = explore_archive_open_params,
+    .doc = "Lists an archive of the workspace.",
+    .run = explore_archive_open_run,
+    .result = &shape_archive,
+    .errors = EXPLORE_ARCHIVE_ERRORS,
+    .example = "{\"session_id\": \"$archived\", \"file_path\": \"logs.tar\"}",
+};
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static const struct op_param explore_archive_file_params[] = {
+    OP_PARAM_SESSION,
+    OP_PARAM_ARCHIVE,
+    {.name = "member",
+     .type = OP_TEXT,
+     .is_required = true,
+     .min = 1,
+     .max = ARCHIVE_NAME_MAX,
+     .doc = "The file, as it is listed; of an archive inside: inner.zip!/notes.txt"},
+    {.name = "n",
+     .type = OP_INT,
+     .max = ARCHIVE_PEEK_MAX,
+     .doc = "How many characters; default 10000."},
+    {.name = "offset", .type = OP_INT, .max = INT64_MAX, .doc = "How many come before; default 0."},
+    OP_PARAM_QUIET,
+    {0},
+};
+
+static void explore_archive_file_on_done(void *context, json_t *result)
+{
+    struct call *call = context;
+    _buf_ struct buf what = BUF_INIT(KIB * 8);
+    buf_printf(&what, ", name='%s'", call_text(call, "member", ""));
+    if (explore_archive_note(call, "archive_file", buf_str(&what),
+                             json_string_value(json_object_get(result, "text"))))
+        explore_call_reply(call, 200, json_incref(result));
+}
+
+static const struct explore_listener explore_archive_file_listener = {
+    .on_done = explore_archive_file_on_done, .on_failed = explore_call_failed};
+
+static void explore_archive_file_run(struct call *call)
+{
+    explore_call_ask(call,
+                     json_pack("{s:s, s:I, s:I}", "op", "peek", "n",
+                               (json_int_t)call_int(call, "n", ARCHIVE_PEEK_DEFAULT), "offset",
+                               (json_int_t)call_int(call, "offset", 0)),
+                     &explore_archive_file_listener);
+}
+
+const struct op op_explore_archive_file = {
+    .name = "explore.archive_file",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/explore/archive_file",
+    .subject = OP_ON_CONTEXT,
+    .flags = OP_READ_ONLY | OP_FROM_CODE,
+    .params = explore_archive_file_params,
+    .doc = "Shows some characters of a file in an archive; of a PDF in it, of its text.",
+    .run = explore_archive_file_run,
+    .result = &shape_peek,
+    .errors = EXPLORE_ARCHIVE_ERRORS,
+    .example =
+        "{\"session_id\": \"$archived\", \"file_path\": \"logs.tar\", \"member\": \"today.log\"}",
+};
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static const struct op_param explore_archive_search_params[] = {
+    OP_PARAM_SESSION,
+    OP_PARAM_ARCHIVE,
+    {.name = "query",
+     .type = OP_TEXT,
+     .is_required = true,
+     .min = 1,
+     .max = ARCHIVE_QUERY_MAX,
+     .doc = "A text; upper and lower case are the same."},
+    {.name = "max_results",
+     .type = OP_INT,
+     .min = 1,
+     .max = ARCHIVE_HITS_MAX,
+     .doc = "How many at most; default 50."},
+    OP_PARAM_QUIET,
+    OP_PARAM_TOON,
+    {0},
+};
+
+static void explore_archive_search_on_done(void *context, json_t *result)
+{
+    struct call *call = context;
+    char found[64];
+    _buf_ struct buf what = BUF_INIT(KIB * 8);
+    json_t *hits = json_object_get(result, "hits"), *hit;
+    size_t i;
+    json_array_foreach(hits, i, hit)
+        json_object_set_new(hit, "archive", json_string(call_text(call, "file_path", "")));
+    buf_printf(&what, ", query='%s'", call_text(call, "query", ""));
+    snprintf(found, sizeof(found), "%zu hits", json_array_size(hits));
+    if (explore_archive_note(call, "archive_search", buf_str(&what), found))
+        explore_call_reply(call, 200, json_copy(result));
+}
+
+static const struct explore_listener explore_archive_search_listener = {
+    .on_done = explore_archive_search_on_done, .on_failed = explore_call_failed};
+
+static void explore_archive_search_run(struct call *call)
+{
+    explore_call_ask(call,
+                     json_pack("{s:s, s:s, s:I}", "op", "archive_search", "query",
+                               call_text(call, "query", ""), "max_results",
+                               (json_int_t)call_int(call, "max_results", ARCHIVE_HITS_MAX)),
+                     &explore_archive_search_listener);
+}
+
+static const struct op_member explore_hit_members[] = {
+    {"archive", OP_TEXT, .is_always = true, .doc = "The archive."},
+    {"file", OP_TEXT, .is_always = true, .doc = "The file in it."},
+    {"line", OP_INT, .is_always = true, .doc = "Its line, from 1 on."},
+    {"match", OP_TEXT, .is_always = true, .doc = "That line, at most 200 characters."},
+    {0},
+};
+static const struct op_shape shape_archive_hit = {"archive_hit", explore_hit_members,
+                                                  "A line of a file in an archive."};
+static const struct op_member explore_hits_members[] = {
+    {"hits", OP_LIST, .is_always = true, .shape = &shape_archive_hit, .doc = "The lines."},
+    {"is_cut", OP_BOOL, .is_always = true, .doc = "There are more."},
+    {"files_searched", OP_INT, .is_always = true, .doc = "How many files are text."},
+    {"skipped", OP_ANY, .is_always = true, .doc = "Those that were not searched, and why."},
+    {"toon", OP_TEXT, .doc = "All of this as TOON."},
+    {0},
+};
+static const struct op_shape shape_archive_hits = {"archive_hits", explore_hits_members,
+                                                   "What was found in an archive."};
+
+const struct op op_explore_archive_search = {
+    .name = "explore.archive_search",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/explore/archive_search",
+    .subject = OP_ON_CONTEXT,
+    .flags = OP_READ_ONLY | OP_FROM_CODE,
+    .params = explore_archive_search_params,
+    .doc = "Searches the text files of an archive for a text.",
+    .run = explore_archive_search_run,
+    .result = &shape_archive_hits,
+    .errors = EXPLORE_ARCHIVE_ERRORS,
+    .example = "{\"session_id\": \"$archived\", \"file_path\": \"logs.tar\", \"query\": \"error\"}",
+};
+
+/* ---- into the workspace ---------------------------------------------------------------------- */
+
+static const struct op_param explore_archive_extract_params[] = {
+    OP_PARAM_SESSION,
+    OP_PARAM_ARCHIVE,
+    {.name = "to",
+     .type = OP_TEXT,
+     .max = 1000,
+     .doc = "The folder below /workspace; default: /workspace itself."},
+    OP_PARAM_QUIET,
+    {0},
+};
+
+static void explore_archive_extract_on_done(void *context, json_t *result)
+{
+    struct call *call = context;
+    char found[64];
+    snprintf(found, sizeof(found), "%lld files",
+             (long long)json_integer_value(json_object_get(result, "files")));
+    if (explore_archive_note(call, "archive_extract", "", found))
+        explore_call_reply(call, 200, json_incref(result));
+}
+
+static const struct explore_listener explore_archive_extract_listener = {
+    .on_done = explore_archive_extract_on_done, .on_failed = explore_call_failed};
+
+static void explore_archive_extract_run(struct call *call)
+{
+    explore_call_ask(call,
+                     json_pack("{s:s, s:s}", "op", "archive_unpack", "to",
+                               explore_call_path(call_text(call, "to", ""))),
+                     &explore_archive_extract_listener);
+}
+
+static const struct op_member explore_extracted_members[] = {
+    {"files", OP_INT, .is_always = true, .doc = "How many were made."},
+    {"folders", OP_INT, .is_always = true, .doc = "Likewise folders."},
+    {"left_out", OP_ANY, .doc = "What was not unpacked, and why."},
+    {0},
+};
+static const struct op_shape shape_extracted = {"extracted", explore_extracted_members,
+                                                "An archive that was unpacked."};
+
+const struct op op_explore_archive_extract = {
+    .name = "explore.archive_extract",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/explore/archive_extract",
+    .subject = OP_ON_CONTEXT,
+    .flags = OP_MUTATING | OP_FROM_CODE,
+    .params = explore_archive_extract_params,
+    .doc = "Unpacks an archive of the workspace into a folder of it.",
+    .run = explore_archive_extract_run,
+    .result = &shape_extracted,
+    .errors = EXPLORE_ARCHIVE_ERRORS,
+    .example = "{\"session_id\": \"$archived\", \"file_path\": \"logs.tar\", \"to\": \"logs\"}",
+};

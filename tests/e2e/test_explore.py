@@ -1,0 +1,422 @@
+"""An agent explores texts that are too large to be read: peek, grep and the others, as its code
+calls them and over HTTP."""
+
+import ast
+import http.server
+import io
+import tarfile
+import threading
+import zipfile
+
+import pytest
+
+from harness import host
+from harness.client import Session
+
+LINES = [f"line {n} of user {n * 7 % 13}" + (" ERROR: disk full" if n % 500 == 0 else "")
+         for n in range(1, 2001)]
+TEXT = "\n".join(LINES) + "\n"
+
+
+@pytest.fixture
+def explorer(spawn, client):
+    """A session with a context."""
+    session = spawn(explore=True, checkpoints="every")
+    made = load(client, session, TEXT.encode())
+    assert made == {"name": "context", "bytes": len(TEXT), "chars": len(TEXT), "lines": 2000}
+    return session
+
+
+def load(client, session, data, name="context"):
+    return client.call("PUT", f"{session.path}/contexts/{name}", data)
+
+
+def look(session, code):
+    """The value of a cell, which is made of plain values."""
+    return ast.literal_eval(session.value(code))
+
+
+def state(client, session):
+    return client.call("GET", f"{session.path}/state")
+
+
+@pytest.mark.smoke
+@pytest.mark.release
+def test_code_looks_into_a_context(explorer):
+    assert explorer.value("context_len()") == str(len(TEXT))
+    assert explorer.value("peek(6)") == repr(TEXT[:6])
+    assert explorer.value("peek(9, offset=1000)") == repr(TEXT[1000:1009])
+    found = look(explorer, "grep('error', context_lines=0)")
+    assert found == [f"{n}: {LINES[n - 1]}" for n in (500, 1000, 1500, 2000)]
+    around = look(explorer, "grep('line 1000 ', context_lines=1)")
+    assert around == [f"999- {LINES[998]}", f"1000: {LINES[999]}", f"1001- {LINES[1000]}"]
+
+
+def test_a_context_is_sliced_as_a_text_is(explorer):
+    assert explorer.value("context[:4] + context[-10:]") == repr(TEXT[:4] + TEXT[-10:])
+    assert explorer.value("'disk full' in context, 'DISK' in context") == "(True, False)"
+    assert explorer.value("'full\\nline 501 ' in context, 'a\\nb' in context") == "(True, False)"
+    assert explorer.value(r"'\E' in context, 'l.ne' in context") == "(False, False)"
+    assert explorer.value("len(str(context)), context[3]") == f"({len(TEXT)}, {TEXT[3]!r})"
+    assert explorer.value("sum(1 for line in context)") == "2000"
+    assert explorer.value("context") == f"<context: {len(TEXT)} chars>"
+
+
+def test_characters_are_counted_as_python_does(spawn, client):
+    text = "aä€😀\n" * 40000
+    session = spawn(explore=True)
+    made = load(client, session, text.encode())
+    assert made["chars"] == len(text) and made["bytes"] == len(text.encode())
+    for offset in (0, 1, 99999, 150002):
+        assert session.value(f"peek(7, offset={offset})") == repr(text[offset:offset + 7])
+
+
+def test_files_of_the_workspace_are_looked_into(explorer):
+    explorer.exec("import os; os.makedirs('logs'); open('logs/a.txt', 'w').write('x\\ny Error\\n')")
+    assert explorer.value("peek(file_path='logs/a.txt')") == "'x\\ny Error\\n'"
+    assert explorer.value("grep('ERROR', '/workspace/logs/a.txt', 0)") == "['2: y Error']"
+    assert look(explorer, "dict(list_dir())") == {
+        "path": ".", "files": [{"name": "logs", "type": "dir", "size": 0}], "total": 1}
+    told = look(explorer, "dict(file_info('logs/a.txt'))")
+    assert (told["exists"], told["type"], told["size"], told["extension"]) == (
+        True, "file", 10, ".txt")
+    assert look(explorer, "dict(file_info('none'))") == {"path": "none", "exists": False}
+
+
+def test_what_goes_wrong_is_a_value(explorer):
+    assert explorer.value("peek(file_path='none')").startswith('"[ERROR: there is no file none')
+    assert explorer.value("grep('(')[0][:13]") == "'[REGEX ERROR:'"
+    assert explorer.value("peek(file_path='../etc/passwd')").startswith('"[ERROR: that is no path')
+
+
+def test_other_sessions_have_no_such_functions(session):
+    assert session.exec("peek()").error.name == "NameError"
+
+
+def test_functions_come_with_the_first_context(client, session):
+    load(client, session, b"hello")
+    assert session.value("peek()") == "'hello'"
+
+
+def test_findings_and_the_answer(client, explorer):
+    explorer.exec("mark_finding('full at noon', tags=['disk', 'noon'], source_page=3)")
+    (finding,) = look(explorer, "list_findings()")
+    assert (finding["id"], finding["content"], finding["tags"], finding["source_page"]) == (
+        "F1", "full at noon", ["disk", "noon"], 3)
+    answer = explorer.exec("artifacts['n'] = 42\nFINAL_VAR('n')\nprint('never')")
+    assert (answer.status, answer.is_final, answer.final_answer, answer.stdout) == (
+        "ok", True, "42", "")
+    assert "is_final" not in explorer.exec("1")
+    assert explorer.exec("STUCK('no idea')").stuck == "no idea"
+    assert explorer.exec("FINAL(print)").error.name == "TypeError"
+
+
+def test_what_was_explored_goes_back_with_the_session(client, explorer):
+    before = explorer.exec("peek(10)")["checkpoint"]
+    explorer.exec("_ = grep('error'); _ = mark_finding('one')")
+    assert len(state(client, explorer)["tree"]["nodes"]) == 2
+    client.call("POST", f"{explorer.path}/undo", {"to": before})
+    went_back = state(client, explorer)
+    assert len(went_back["tree"]["nodes"]) == 1 and "findings" not in went_back
+    client.call("POST", f"{explorer.path}/redo", {})
+    came_again = state(client, explorer)
+    assert len(came_again["tree"]["nodes"]) == 2 and len(came_again["findings"]) == 1
+
+
+def test_a_branch_has_the_context_and_goes_its_own_way(client, explorer):
+    explorer.exec("peek(10)")
+    (made,) = client.call("POST", f"{explorer.path}/branch", {"count": 1})["sessions"]
+    other = Session(client, made)
+    assert other.value("peek(4)") == repr(TEXT[:4])
+    assert len(state(client, other)["tree"]["nodes"]) == 2
+    assert len(state(client, explorer)["tree"]["nodes"]) == 1
+    client.request("DELETE", other.path)
+
+
+def test_a_crash_keeps_what_was_known_before(client, explorer):
+    explorer.exec("peek(10)")
+    crashed = explorer.exec("grep('error'); import os; os.kill(os.getpid(), 9)")
+    assert crashed.status == "died"
+    assert list(state(client, explorer)["tree"]["nodes"]) == ["P1"]
+    assert explorer.value("peek(4)") == repr(TEXT[:4])
+
+
+@pytest.mark.release
+def test_it_outlives_the_daemon(launch):
+    daemon = launch(config="default_profile: min\n")
+    session = daemon.client.spawn(explore=True)
+    load(daemon.client, session, TEXT.encode())
+    session.exec("_ = peek(10); artifacts['k'] = 1; _ = mark_finding('kept')", durable=True)
+    daemon.kill()
+    again = launch(data=daemon.data, config="default_profile: min\n").client
+    session = Session(again, session.spawned)
+    assert session.value("peek(4), artifacts") == repr((TEXT[:4], {"k": 1}))
+    assert [finding["content"] for finding in state(again, session)["findings"]] == ["kept"]
+
+
+def test_calls_over_http_are_the_same(client, explorer):
+    found = client.call("POST", f"{explorer.path}/explore/grep", {"pattern": "disk FULL"})
+    assert found["count"] == 4 and not found["truncated"]
+    many = client.call("POST", f"{explorer.path}/explore/grep",
+                       {"pattern": "line", "max_results": 3, "context_lines": 0})
+    assert many["lines"][-1] == "[... truncated at 3 results]" and many["truncated"]
+    client.call("POST", f"{explorer.path}/reset", {})
+    assert "tree" not in state(client, explorer)
+    assert client.call("GET", f"{explorer.path}/contexts")["contexts"][0]["chars"] == len(TEXT)
+
+
+def test_an_interrupt_ends_the_wait(explorer):
+    answer = explorer.exec("while True: peek(5)", timeout_ms=1500)
+    assert answer.status == "timeout"
+    assert explorer.value("peek(4)") == repr(TEXT[:4])
+
+
+def test_threads_and_children_ask_as_they_may(explorer):
+    code = ("import threading\n"
+            "found = []\n"
+            "threads = [threading.Thread(target=lambda: found.append(peek(4))) for _ in range(8)]\n"
+            "for t in threads: t.start()\n"
+            "for t in threads: t.join()\n"
+            "set(found)")
+    assert explorer.value(code) == repr({TEXT[:4]})
+    child = ("import os\n"
+             "pid = os.fork()\n"
+             "if pid == 0:\n"
+             "    try: peek()\n"
+             "    except RuntimeError: os._exit(7)\n"
+             "    os._exit(0)\n"
+             "os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])")
+    assert explorer.value(child) == "7"
+
+
+def test_hostile_calls_are_refused(explorer):
+    code = ("import gc, types\n"
+            "call = next(f for f in gc.get_objects() if isinstance(f, types.MethodType)\n"
+            "            and f.__name__ == '_call')\n"
+            "for op in ('session.delete', 'agent.list', 'nonsense'):\n"
+            "    try: call(op, {})\n"
+            "    except Exception as error: print(type(error).__name__)")
+    assert explorer.exec(code).stdout == "Refused\n" * 3
+    assert explorer.exec("peek(n=-1)").status == "ok"
+
+
+@pytest.mark.one_mode
+@pytest.mark.parametrize("code, value", [
+    ("3 × 4 − 2", "10"),
+    ("len(“it’s 47°”)", "8"),
+    ("x = 5\nx ≥ 5 and 2² == 4", "True"),
+    ("print(‘a’)", None),
+])
+def test_typographic_signs_are_replaced_if_the_code_does_not_compile(session, code, value):
+    answer = session.exec(code)
+    assert answer.status == "ok", answer
+    assert (answer["value"] or {"text": None})["text"] == value
+    assert answer.replaced.startswith("replaced ")
+
+
+@pytest.mark.one_mode
+def test_signs_in_texts_and_in_code_that_compiles_stay(session):
+    assert session.value("'47° × “x”'") == "'47° × “x”'"
+    assert "replaced" not in session.exec("é = '×'")
+    broken = session.exec("3 ×× ]")
+    assert broken.error.name == "SyntaxError" and "replaced" not in broken
+
+
+@pytest.mark.one_mode
+def test_tools_for_models(client, explorer):
+    def tool(tool_name, **args):
+        answer = client.call("POST", f"/v1/tools/{tool_name}",
+                             {"session": explorer.id, **args})
+        return answer["content"][0]["text"]
+
+    assert tool("context") == f"context: {len(TEXT)} chars, 2000 lines"
+    assert tool("peek", chars=6) == f"{TEXT[:6]}\n[of {len(TEXT)} chars]"
+    assert tool("grep", pattern="error", around=0) == "\n".join(
+        f"{n}: {LINES[n - 1]}" for n in (500, 1000, 1500, 2000))
+    assert tool("grep", pattern="nowhere") == "no matches"
+    explorer.exec("_ = open('notes.txt', 'w').write('a\\nb\\n')")
+    assert tool("context", file="notes.txt", name="notes") == "notes: 4 chars, 2 lines"
+    assert tool("peek", context="notes") == "a\nb\n[of 4 chars]"
+    assert tool("peek", file="notes.txt", chars=1) == "a\n[of 4 chars]"
+
+
+SECRETS = {
+    "ghp_" + "a1B2" * 9: "github_pat",
+    "AKIA" + "ABCDEFGH12345678": "aws_access_key",
+    "xoxb-" + "123456789012-123456789012-" + "abcDEF123456abcDEF123456": "slack_token",
+}
+
+
+@pytest.mark.one_mode
+@pytest.mark.parametrize("secret", SECRETS)
+def test_credentials_are_not_shown_by_sessions_that_explore(client, explorer, secret):
+    shown = f"[REDACTED:{SECRETS[secret]}]"
+    half = len(secret) // 2
+    code = (f"import sys, time\nsecret = {secret[:half]!r} + {secret[half:]!r}\n"
+            "print('the key is', secret, 'indeed')\n"
+            "for part in secret, ' end\\n':\n"
+            "    for c in part: sys.stdout.write(c); sys.stdout.flush()\n"
+            "secret")
+    answer = explorer.exec(code)
+    assert answer.stdout == f"the key is {shown} indeed\n{shown} end\n"
+    assert answer["value"]["text"] == f"'{shown}'"
+    failed = explorer.exec("raise ValueError(secret)")
+    assert failed.error.message == shown and secret not in str(failed)
+    book = client.call("GET", f"/v1/notebooks/{explorer.id}/export?format=ipynb")
+    outputs = str([cell["outputs"] for cell in book["cells"]])
+    assert shown in outputs and secret not in outputs
+
+
+@pytest.mark.one_mode
+def test_others_show_what_they_print(session):
+    secret = next(iter(SECRETS))
+    assert session.out(f"print({secret!r})") == secret + "\n"
+
+
+# Archives, PDFs and the web.
+
+
+def zipped(**files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("_", "."), text)
+    return out.getvalue()
+
+
+@pytest.mark.release
+def test_archives_are_read_where_they_are(client, explorer):
+    explorer.put("a.zip", zipped(notes_txt="first\nsecond Error\n", more_log="nothing"))
+    told = look(explorer, "dict(archive_open('a.zip'))")
+    assert told["format"] == "zip" and told["total"] == 2
+    assert [file["name"] for file in told["files"]] == ["notes.txt", "more.log"]
+    assert look(explorer, "archive_file('notes.txt')") == "first\nsecond Error\n"
+    assert look(explorer, "archive_search('ERROR')") == [
+        {"archive": "a.zip", "file": "notes.txt", "line": 2, "match": "second Error"}]
+    assert look(explorer, "archive_extract(to='out')")["files"] == 2
+    assert explorer.value("open('out/more.log').read()") == "'nothing'"
+    made = client.call("POST", f"{explorer.path}/contexts",
+                       {"path": "a.zip", "member": "notes.txt", "name": "notes"})
+    assert made["chars"] == 19
+    assert "archive_open(path='a.zip')" in explorer.out("print(get_state())")
+
+
+def test_hostile_archives_are_errors_and_nothing_more(explorer):
+    explorer.put("bomb.zip", zipped(a=b"0" * (50 << 20)))
+    assert "100 times its size" in explorer.value("archive_search('x', 'bomb.zip')")
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, link in (("../../evil", None), ("ok.txt", None), ("link", "/etc/passwd")):
+            entry = tarfile.TarInfo(name)
+            if link:
+                entry.type, entry.linkname = tarfile.SYMTYPE, link
+            archive.addfile(entry, io.BytesIO())
+    explorer.put("bad.tar", out.getvalue())
+    told = look(explorer, "archive_extract('bad.tar', 'out')")
+    assert told["files"] == 1 and len(told["left_out"]) == 2
+    assert explorer.value("__import__('os').listdir('out')") == "['ok.txt']"
+    assert "not followed" in explorer.value("archive_file('link', 'bad.tar')")
+    assert "archive_open(path)" in explorer.exec("archive_file('link')").error.message
+    explorer.put("no.zip", b"this is no archive")
+    assert explorer.value("archive_open('no.zip')").startswith("'[ERROR: ")
+    assert explorer.value("peek(4)") == repr(TEXT[:4])
+
+
+def pdf(text):
+    """A page with a line of text."""
+    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
+        b" /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    out, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % place for place in places)
+    return out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(objects) + 1, table)
+
+
+def test_a_pdf_is_its_text(explorer):
+    explorer.put("paper.pdf", pdf("Disk failures in practice"))
+    assert "Disk failures in practice" in look(explorer, "peek(file_path='paper.pdf')")
+    assert look(explorer, "grep('FAILURES', 'paper.pdf', 0)")[0].endswith("in practice")
+    explorer.put("bad.pdf", b"%PDF-1.4 nothing")
+    assert "[ERROR: the file is no PDF" in explorer.value("peek(file_path='bad.pdf')")
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/away":
+            self.send_response(302)
+            self.send_header("Location", "http://169.254.169.254/latest/meta-data")
+            self.end_headers()
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<title>T</title><p>Hello <b>web</b></p><script>evil()</script>")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.one_mode
+def test_pages_are_fetched_from_listed_domains_only(launch, explorer):
+    assert "no domain is listed" in explorer.value("web_fetch('http://example.org/')")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_port
+        daemon = launch(config="default_profile: min\nexplore:\n"
+                               f"  web_domains: ['127.0.0.1:{port}']\n")
+        session = daemon.client.spawn(explore=True)
+        page = f"http://127.0.0.1:{port}/"
+        assert look(session, f"web_fetch('{page}')").strip() == "Hello web"
+        assert "169.254.169.254" in session.value(f"web_fetch('{page}away')")
+        assert "not among the domains" in session.value("web_fetch('http://127.0.0.1:1/')")
+        made = daemon.client.call("POST", f"{session.path}/contexts", {"url": page})
+        assert made["bytes"] == 62 and "evil" in session.value("peek()")
+        server.shutdown()
+
+
+def test_what_has_ended_is_not_explored(client, spawn):
+    session = spawn(explore=True, max_age_secs=1, durable="off", checkpoints="off")
+    session.exec("open('data.txt', 'w').write('precious')")
+    load(client, session, b"text")
+    host.eventually(lambda: session.info().state == "dead")
+    for path, args in (("explore/peek", {}), ("explore/peek", {"file_path": "data.txt"}),
+                       ("explore/findings", {"content": "x"}), ("contexts", {"text": "x"})):
+        assert client.request("POST", f"{session.path}/{path}", args).status == 410
+    assert client.request("GET", f"{session.path}/state").status == 410
+
+
+@pytest.mark.one_mode
+def test_ten_branches_share_the_bytes(launch):
+    daemon = launch(config="default_profile: min\n")
+    session = daemon.client.spawn(explore=True)
+    size = 3_000_000
+    load(daemon.client, session, b"0123456789" * (size // 10))
+    session.exec("x = 1")
+    made = daemon.client.call("POST", f"{session.path}/branch", {"count": 10})["sessions"]
+    assert [Session(daemon.client, one).value("peek(3, offset=2_999_990)") for one in made] == [
+        "'012'"] * 10
+    blobs = [path for path in (daemon.data / "blobs").rglob("*") if path.is_file()]
+    assert [path.stat().st_size for path in blobs].count(size) == 1
+
+
+@pytest.mark.one_mode
+def test_contexts_and_findings_are_counted(client, session):
+    for n in range(32):
+        load(client, session, b"x", f"c{n}")
+    refused = client.request("PUT", f"{session.path}/contexts/another", b"x")
+    assert refused.status == 429 and "32 contexts" in refused.json["error"]["message"]
+    load(client, session, b"y", "c0")  # in place of one that there is
+    for n in range(200):
+        client.call("POST", f"{session.path}/explore/findings", {"content": str(n)})
+    refused = client.request("POST", f"{session.path}/explore/findings", {"content": "x"})
+    assert refused.status == 429 and "200 findings" in refused.json["error"]["message"]
