@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from harness.host import PATIENCE  # noqa: E402
+from harness.host import PATIENCE, eventually  # noqa: E402, F401
 
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "src" / "drivers" / "python"
 REPEAT_SECONDS = 0.5  # session/timing.c
