@@ -287,8 +287,8 @@ static void hostile_text_takes_no_longer(void **state)
                                         "-----BEGIN PRIVATE KEY-----",
                                         "password: \""};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        _buf_ struct buf text = BUF_INIT(2 * MIB), out = BUF_INIT(16 * MIB);
-        while (text.len < MIB)
+        _buf_ struct buf text = BUF_INIT(MIB), out = BUF_INIT(4 * MIB);
+        while (text.len < MIB / 4)
             buf_append_str(&text, parts[i]);
         redact_text(text.data, text.len, &out);
         assert_false(out.overflowed);

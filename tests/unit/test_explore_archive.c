@@ -359,7 +359,7 @@ static void bombs_are_refused(void **state)
 {
     const struct kind *const all[] = {&zip, &tar_gz, &seven, &gz};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        _fd_ int fd = make_spaces(all[i], 1, 64 * MIB);
+        _fd_ int fd = make_spaces(all[i], 1, 24 * MIB);
         require_error(list(*state, dup(fd)), ERR_TOO_LARGE, "more than 100 times its size");
         require_error(search(*state, dup(fd), "x", 0), ERR_TOO_LARGE, "more than 100 times");
         _fd_ int to = memfd_create("to", MFD_CLOEXEC);

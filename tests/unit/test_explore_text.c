@@ -95,7 +95,8 @@ static void counts_are_those_of_a_decoder(void **state)
     static const size_t kinds[] = {1, 2, 5, 6, 11};
     struct crew *crew = crew_new(3);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        for (size_t len = 2 * TEXT_BLOCK - 6; len < 2 * TEXT_BLOCK + 6; len++) {
+        size_t step = kinds[i] == 11 ? 1 : 5;
+        for (size_t len = 2 * TEXT_BLOCK - 6; len < 2 * TEXT_BLOCK + 6; len += step) {
             struct sample s = make(len, kinds[i]);
             check(&s, crew);
             free(s.data);

@@ -397,10 +397,10 @@ static void a_box_has_what_it_takes(void **state)
 {
     (void)state;
     static const struct picture kinds[] = {
-        {3000, 2000, JCS_RGB, paint_noise, .is_progressive = false},
-        {3000, 2000, JCS_RGB, paint_noise, .is_progressive = true},
-        {3000, 2000, JCS_CMYK, paint_ink, .is_progressive = false},
-        {3000, 2000, JCS_GRAYSCALE, paint_gray, .is_progressive = true},
+        {1500, 1000, JCS_RGB, paint_noise, .is_progressive = false},
+        {1500, 1000, JCS_RGB, paint_noise, .is_progressive = true},
+        {1500, 1000, JCS_CMYK, paint_ink, .is_progressive = false},
+        {1500, 1000, JCS_GRAYSCALE, paint_gray, .is_progressive = true},
         {5400, 5400, JCS_RGB, paint_halves, .is_progressive = true}, /* 167 MiB of it */
     };
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
