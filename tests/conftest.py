@@ -9,7 +9,7 @@ ordinary user (when the tests run as root; else only as that user), unless it is
   semantics          what is shown is the interpreter's doing: a sample in the other mode
 
 Which tests run also depends on the level (tests/run.py), and is the same every time:
-  check  those marked smoke, as root; of drivers' tests marked sampled a sample
+  check  those marked smoke but not slow, as root, of each the first cases; of drivers' tests half
   test   against the sanitized build all but those marked slow; as an ordinary user escapes and
          those marked privilege, where the program does something else for root (of a file that is
          marked as a whole one in three), and a small sample of the others; of those marked sampled
@@ -42,6 +42,8 @@ IS_SHIPPED = os.environ.get("CELLA_KIND") == "gcc"  # this build is as the one t
 SAMPLE = 8  # one in so many
 SAMPLE_OF_PRIVILEGE = 3  # as an ordinary user, of files that are marked as a whole
 SAMPLE_OF_RELEASE = 2  # against the build that is shipped; the sanitized one has them all
+SAMPLE_OF_CHECK = 2  # of drivers' tests
+CASES_OF_CHECK = 3  # of an end-to-end test
 SAMPLE_OF_SECOND_MODE = 32  # as an ordinary user, of the others
 # The ordinary user has ranges in /etc/subuid and /etc/subgid, so that its sessions have ids of
 # their own, too. tests/escape/test_own_ids.py has a user with them in any case.
@@ -102,10 +104,12 @@ def is_in_level(item):
     if folder not in ("e2e", "escape"):
         is_left_out = has("slow") or has("sampled") and not (
             is_sample(item) if LEVEL == "check" else is_nth_case(item, 1))
+        is_left_out = is_left_out or LEVEL == "check" and not is_sample(item, SAMPLE_OF_CHECK)
         return LEVEL == "all" or not is_left_out
     is_second = is_second_mode(item) and not has("needs_user")
     if LEVEL == "check":
-        return bool(has("smoke")) and not is_second
+        is_first = item.case_number < CASES_OF_CHECK
+        return bool(has("smoke")) and not has("slow") and is_first and not is_second
     if LEVEL != "test":
         return True
     if has("slow"):

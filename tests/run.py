@@ -31,6 +31,7 @@ from groups import LOGS, TOP, Result
 
 PART_SECONDS = 240    # of a job; each has daemons of its own to start, with all their libraries
 PART_SECONDS_OF_CHECK = 30  # which has few of them: no lane is to wait for a long one
+SECONDS_OF_CHECK = 6  # of a unit test that is part of it
 LANES_PER_CORE = 3    # most tests wait more than they work
 SECONDS = TOP / "tests/seconds.json"
 MEASURED = LOGS / "seconds.json"
@@ -62,9 +63,11 @@ def lint():
     return Group("lint", (), lambda job, _: groups.lint(job), [])
 
 
-def unit(kind):
+def unit(kind, within=math.inf):
+    """Those that took no longer than so many seconds when `test` was measured."""
+    known = known_seconds().get("test unit asan", {})
     return Group(f"unit {kind}", (kind,), lambda job, files: groups.unit(job, kind, files),
-                 groups.unit_files())
+                 [file for file in groups.unit_files() if known.get(file, 0) <= within])
 
 
 def pytests(level, folder, kind=None, mode=None, has_subids=False):
@@ -111,8 +114,8 @@ def nervous():
 
 LEVELS = {
     "check": lambda: [
-        builds("quick", "programs", "unit"), lint(), unit("quick"), *drivers("check", "quick"),
-        pytests("check", "e2e", "quick"),
+        builds("quick", "programs", "unit"), lint(), unit("quick", SECONDS_OF_CHECK),
+        *drivers("check", "quick"), pytests("check", "e2e", "quick"),
     ],
     "test": lambda: [
         builds("asan", "programs", "unit", "fuzz"), builds("gcc", "programs"), lint(), unit("asan"),

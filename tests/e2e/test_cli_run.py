@@ -111,7 +111,6 @@ def test_displays_are_updated_also_in_earlier_cells_and_cleared(runner):
     assert [text(c) for c in made.cells[2:]] == ["2\n", "", "kept\n"]
 
 
-@pytest.mark.smoke
 def test_figures_left_open_come_after_the_value(runner):
     made = runner.run(["import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\n"
                        "plt.plot([1])\nplt.figure()\n'value'"])

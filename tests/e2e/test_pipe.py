@@ -36,7 +36,6 @@ def pipe(shell, *requests, check=0, args=()):
     return read_answers(shell("pipe", *args, stdin=text, check=check).stdout)
 
 
-@pytest.mark.smoke
 def test_the_first_line_says_that_it_is_ready(launch):
     daemon = launch()  # without a configuration
     ready, answers = pipe(Shell(daemon.binary, daemon.user, daemon.data))

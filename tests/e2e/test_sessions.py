@@ -31,7 +31,6 @@ def test_spawn_answers_201_with_the_session(client, spawn):
     client.call("DELETE", f"/v1/sessions/{session['session_id']}")
 
 
-@pytest.mark.smoke
 def test_spawn_needs_no_member_and_no_body_at_all(launch):
     client = launch().client  # without a configuration
     for body in ({}, None):

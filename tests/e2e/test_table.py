@@ -80,7 +80,6 @@ def test_every_operation_can_be_called_from_the_command_line(typed, stage):
             TABLE.check_result(op, json.loads(done.stdout), op["name"])
 
 
-@pytest.mark.smoke
 def test_every_verb_of_an_operation_works(typed, stage):
     """Once for programs, once for people."""
     for op in (TABLE.by_name[name] for name in with_verbs):

@@ -64,7 +64,6 @@ def test_saves_of_many_sessions_are_made_one_after_the_other(launch):
     assert max(at_once) <= 2, at_once
 
 
-@pytest.mark.smoke
 def test_saves_that_hang_do_not_hold_up_others(launch):
     daemon = launch(config=MIN, preexec=on_one_core, env={"CELLA_TEST_TIME_SCALE": "0.2"})
     hang = "import time\nclass Hang:\n    def __reduce__(self): time.sleep(3600)\nx = Hang()"
