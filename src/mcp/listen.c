@@ -43,8 +43,8 @@ void listen_unsubscribe(struct mcp_request *rq)
     struct mcp_peer *peer = rq->peer;
     const char *uri = rpc_text(rq->params, "uri");
     struct mcp_watch *watch = uri != NULL ? map_remove(&peer->watched, uri) : NULL;
-    if (watch != NULL)
-        peer->n_watched--;
+    if (watch != NULL && --peer->n_watched == 0)
+        map_free(&peer->watched); /* most clients watch nothing */
     watch_end(watch);
     request_reply_json(rq, json_object());
 }
@@ -106,7 +106,7 @@ void listen_begin(struct mcp_request *rq)
         request_fail(rq, RPC_INVALID_PARAMS, "notifications must say what to listen for");
         return;
     }
-    if (mcp->n_listeners >= MCP_LISTENERS_MAX || json_array_size(uris) > MCP_WATCHED_MAX) {
+    if (mcp->has.listeners >= MCP_LISTENERS_MAX || json_array_size(uris) > MCP_WATCHED_MAX) {
         request_fail(rq, RPC_BUSY,
                      "at most %d subscriptions are open at once, each with at most %d resources",
                      MCP_LISTENERS_MAX, MCP_WATCHED_MAX);
@@ -116,7 +116,7 @@ void listen_begin(struct mcp_request *rq)
         request_fail(rq, RPC_INVALID_REQUEST, "Accept: text/event-stream is needed to listen");
         return;
     }
-    mcp->n_listeners++;
+    mcp->has.listeners++;
     list_append(&mcp->listeners, &rq->in_listeners);
     rq->on_end = listen_on_end;
     rq->filter = listen_agree(rq, wishes);

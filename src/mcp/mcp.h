@@ -12,6 +12,7 @@
 #include "loop/loop.h"
 #include "mcp/rpc.h"
 
+struct call_clients;
 struct documents;
 struct engine;
 struct image_boxes;
@@ -27,12 +28,13 @@ enum {
     MCP_LISTENERS_MAX = 256,    /* subscriptions/listen at once */
     MCP_WATCHED_MAX = 64,       /* resources that one client watches */
     MCP_TASKS_MAX = 1024,
-    MCP_STREAMS_MAX = 16,  /* of one peer, that can be resumed */
-    MCP_EVENTS_MAX = 256,  /* kept of one stream */
-    MCP_SESSION_SIZE = 64, /* a session's id, with the NUL */
+    MCP_STREAMS_MAX = 16,        /* of one peer, that can be resumed */
+    MCP_STREAM_KEPT_MS = 300000, /* after its last event */
+    MCP_EVENTS_MAX = 256,        /* kept of one stream */
+    MCP_SESSION_SIZE = 64,       /* a session's id, with the NUL */
 };
 #define MCP_STREAM_BYTES (8 * MIB) /* kept of one stream */
-#define MCP_TASK_BYTES (64 * MIB)  /* of results that wait to be fetched */
+#define MCP_TASK_BYTES (64 * MIB)  /* of tasks, with results that wait to be fetched */
 
 struct mcp_config {
     uv_loop_t *loop;
@@ -53,6 +55,9 @@ struct mcp *mcp_new(const struct mcp_config *config);
 /* Before the engine: ends what has no end of its own; requests are answered when it stops. */
 void mcp_stop(struct mcp *mcp);
 void mcp_free(struct mcp *mcp);
+
+/* What clients have, for health; NULL without a server. It changes with them. */
+const struct call_clients *mcp_clients(const struct mcp *mcp);
 
 /* ---- links -----------------------------------------------------------------------------------
  * Where what follows from one message goes. A transport embeds it in its connection. */

@@ -9,9 +9,9 @@
 struct mcp_peer *peer_new(struct mcp *mcp, const char *agent, const char *tools,
                           struct rpc_fault *fault)
 {
-    if (mcp->n_peers >= MCP_PEERS_MAX)
+    if (mcp->has.sessions >= MCP_PEERS_MAX)
         peer_sweep(mcp);
-    if (mcp->n_peers >= MCP_PEERS_MAX) {
+    if (mcp->has.sessions >= MCP_PEERS_MAX) {
         rpc_fault_set(fault, RPC_BUSY,
                       "%d clients are connected, which is the limit: end a session (DELETE /mcp) "
                       "or try again later",
@@ -30,7 +30,7 @@ struct mcp_peer *peer_new(struct mcp *mcp, const char *agent, const char *tools,
     list_init(&peer->streams);
     list_append(&mcp->peers, &peer->in_all);
     map_set(&mcp->peers_by_id, peer->id, peer);
-    mcp->n_peers++;
+    mcp->has.sessions++;
     return peer;
 }
 
@@ -39,7 +39,7 @@ void peer_free(struct mcp_peer *peer)
     struct list *node;
     map_remove(&peer->mcp->peers_by_id, peer->id);
     list_remove(&peer->in_all);
-    peer->mcp->n_peers--;
+    peer->mcp->has.sessions--;
     while ((node = list_first(&peer->requests)) != NULL)
         request_drop(CONTAINER_OF(node, struct mcp_request, in_peer));
     watch_end_all(&peer->watched);
@@ -74,18 +74,17 @@ struct mcp_stream *peer_stream(struct mcp_peer *peer, struct mcp_link *link)
     /* When there are too many: a stream that has nothing to show goes, else the oldest that is over
      * and that nobody reads. */
     struct mcp_stream *oldest = NULL;
+    size_t n_streams = 0;
     LIST_EACH(&peer->streams, node) {
         struct mcp_stream *other = CONTAINER_OF(node, struct mcp_stream, in_peer);
-        bool is_idle = other->is_over && other->link == NULL;
+        bool is_idle = other->over_ms != 0 && other->link == NULL;
+        n_streams++;
         if (is_idle && (oldest == NULL || (other->n_events == 0 && oldest->n_events > 0)))
             oldest = other;
     }
-    if (peer->n_streams >= MCP_STREAMS_MAX && oldest != NULL) {
+    if (n_streams >= MCP_STREAMS_MAX && oldest != NULL)
         stream_free(oldest);
-        peer->n_streams--;
-    }
     list_append(&peer->streams, &s->in_peer);
-    peer->n_streams++;
     stream_attach(s, link);
     return s;
 }
@@ -113,6 +112,17 @@ void peer_notify(struct mcp_peer *peer, const char *method, json_t *params)
         stream_put(peer->own, buf_str(&out), out.len);
 }
 
+/* Streams whose client had time enough to take them up again. */
+static void peer_sweep_streams(struct mcp_peer *peer, uint64_t now_ms)
+{
+    LIST_EACH(&peer->streams, node) {
+        struct mcp_stream *s = CONTAINER_OF(node, struct mcp_stream, in_peer);
+        if (s->over_ms != 0 && s->link == NULL &&
+            now_ms - s->over_ms >= clock_scaled_ms(MCP_STREAM_KEPT_MS))
+            stream_free(s);
+    }
+}
+
 void peer_sweep(struct mcp *mcp)
 {
     uint64_t now_ms = clock_mono_ms();
@@ -122,5 +132,7 @@ void peer_sweep(struct mcp *mcp)
         if (peer->line == NULL && peer->n_requests == 0 && !is_read &&
             now_ms - peer->used_ms >= clock_scaled_ms(MCP_PEER_IDLE_MS))
             peer_free(peer);
+        else
+            peer_sweep_streams(peer, now_ms);
     }
 }

@@ -100,7 +100,7 @@ static void request_end(struct mcp_request *rq)
     loop_timer_close(take_ptr(rq->ticker), NULL);
     list_remove(&rq->in_peer);
     if (!list_is_empty(&rq->in_listeners))
-        rq->mcp->n_listeners--;
+        rq->mcp->has.listeners--;
     list_remove(&rq->in_listeners);
     if (rq->peer != NULL) {
         rq->peer->n_requests--;
@@ -121,19 +121,10 @@ void request_drop(struct mcp_request *rq)
     struct mcp_stream *stream = rq->stream;
     bool is_line = rq->peer != NULL && rq->peer->line != NULL;
     request_end(rq);
-    if (stream != NULL) {
-        stream->is_over = true;
-        if (stream->link != NULL && !stream->has_begun) {
-            link = stream->link;
-            stream_detach(stream);
-            link->request = NULL;
-            link->ops->answer(link, 202, NULL, 0);
-        } else {
-            stream_pause(stream);
-        }
-    } else if (link != NULL && !is_line) {
+    if (stream != NULL)
+        stream_drop(stream);
+    else if (link != NULL && !is_line)
         link->ops->answer(link, 202, NULL, 0);
-    }
 }
 
 /* ---- answers ----------------------------------------------------------------------------------

@@ -47,15 +47,13 @@ struct mcp {
     struct mcp_config config;
     const struct mcp_more *more; /* NULL: nothing */
     struct seal seal;
+    struct call_clients has;
     struct list peers;
     struct map peers_by_id;
-    size_t n_peers;
     struct list requests;  /* of no peer: modern ones over HTTP */
     struct list listeners; /* requests that listen, of any client */
-    size_t n_listeners;
     struct list tasks;
     struct map tasks_by_id;
-    size_t n_tasks, task_bytes;
     json_t *fixtures;           /* what the fixtures remember; NULL: nothing */
     struct loop_timer *sweeper; /* of idle peers and old tasks */
     uint64_t n_watched;         /* numbers the calls that watch resources */
@@ -77,7 +75,6 @@ struct mcp_peer {
     struct list requests;
     size_t n_requests;
     struct list streams; /* oldest first */
-    size_t n_streams;
     uint64_t n_streams_made;
     struct mcp_stream *own; /* what the server says by itself */
     struct map watched;     /* resources, by URI: struct mcp_watch */

@@ -36,7 +36,7 @@ static void server_on_sweep(void *context)
     peer_sweep(mcp);
     tasks_sweep(mcp);
     /* An idle daemon never wakes. */
-    if (mcp->n_peers > 0 || mcp->n_tasks > 0)
+    if (mcp->has.sessions > 0 || mcp->has.tasks > 0)
         loop_timer_set(mcp->sweeper, clock_scaled_ms(SERVER_SWEEP_MS));
 }
 
@@ -52,9 +52,14 @@ struct mcp *mcp_new(const struct mcp_config *config)
     list_init(&mcp->tasks);
     mcp->sweeper = loop_timer_new(config->loop, server_on_sweep, mcp);
     tasks_load(mcp);
-    if (mcp->n_tasks > 0)
+    if (mcp->has.tasks > 0)
         loop_timer_set(mcp->sweeper, clock_scaled_ms(SERVER_SWEEP_MS));
     return mcp;
+}
+
+const struct call_clients *mcp_clients(const struct mcp *mcp)
+{
+    return mcp != NULL ? &mcp->has : NULL;
 }
 
 void mcp_stop(struct mcp *mcp)

@@ -1,6 +1,8 @@
 /* Resumable streams of events. Daemon, on the loop; owns the events that are kept. */
 #include "mcp/stream.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -103,18 +105,34 @@ void stream_put(struct mcp_stream *s, const char *json, size_t len)
         stream_show(s, number, json, len);
 }
 
-void stream_answer(struct mcp_stream *s, int status, const char *json, size_t len)
+static void stream_answer_plainly(struct mcp_stream *s, int status, const char *json, size_t len)
 {
     struct mcp_link *link = s->link;
-    s->is_over = true;
-    if (s->has_begun || link == NULL) {
-        stream_put(s, json, len);
-        stream_pause(s);
-        return;
-    }
     stream_detach(s);
+    stream_free(s);
     link->request = NULL;
     link->ops->answer(link, status, json, len);
+}
+
+void stream_answer(struct mcp_stream *s, int status, const char *json, size_t len)
+{
+    if (s->has_begun || s->link == NULL) {
+        s->over_ms = clock_mono_ms();
+        stream_put(s, json, len);
+        stream_pause(s);
+    } else {
+        stream_answer_plainly(s, status, json, len);
+    }
+}
+
+void stream_drop(struct mcp_stream *s)
+{
+    if (s->has_begun || s->link == NULL) {
+        s->over_ms = clock_mono_ms();
+        stream_pause(s);
+    } else {
+        stream_answer_plainly(s, 202, NULL, 0);
+    }
 }
 
 bool stream_parse_id(const char *id, uint64_t *ret_stream, uint64_t *ret_event)
@@ -139,7 +157,7 @@ void stream_resume(struct mcp_stream *s, struct mcp_link *link, uint64_t after)
         if (e->number > after)
             stream_show(s, e->number, e->json, e->len);
     }
-    if (s->is_over)
+    if (s->over_ms != 0)
         stream_pause(s);
     else if (s->primes)
         stream_show(s, s->next++, "", 0);

@@ -15,7 +15,7 @@ struct mcp_stream {
     size_t n_events, bytes;
     bool primes;           /* the client knows events that only tell their id */
     bool has_begun;        /* an event was made: the answer is one, too */
-    bool is_over;          /* its last event was made */
+    uint64_t over_ms;      /* monotonic: when its last event was made; 0: more will come */
     struct mcp_link *link; /* NULL: nobody reads it now */
 };
 
@@ -25,8 +25,11 @@ void stream_attach(struct mcp_stream *s, struct mcp_link *link);
 void stream_detach(struct mcp_stream *s);
 void stream_begin(struct mcp_stream *s); /* its first event, which only tells an id */
 void stream_put(struct mcp_stream *s, const char *json, size_t len);
-/* The answer: by itself if nothing came before, else as the last event. */
+/* The answer: by itself if nothing came before, and then the stream is freed, because nobody has an
+ * id to take it up with; else as the last event. */
 void stream_answer(struct mcp_stream *s, int status, const char *json, size_t len);
+/* Nothing was or will be said: the client hears that, and the stream is gone as above. */
+void stream_drop(struct mcp_stream *s);
 /* Ends the connection that reads it, not the stream: the client is to come back. */
 void stream_pause(struct mcp_stream *s);
 /* The number of the stream and of the event that an id names. */

@@ -35,7 +35,8 @@ struct mcp_task {
     uint64_t expires_ms;             /* monotonic; 0: it works */
     struct mcp_request *request;     /* NULL: it has ended */
     struct store_call *saving;       /* NULL: nothing is */
-    struct buf result;               /* an object, or of one that failed the error */
+    char *result;                    /* an object, or of one that failed the error; or NULL */
+    size_t result_len;
 };
 
 static void task_touch(struct mcp_task *task)
@@ -55,12 +56,20 @@ static struct mcp_task *task_new(struct mcp *mcp, const char *id, const char *ag
     snprintf(task->id, sizeof(task->id), "%s", id);
     task->agent = agent != NULL ? mem_strdup(agent) : NULL;
     task->created_ms = clock_wall_ms();
-    task->result = BUF_INIT(SIZE_MAX / 4);
     task_touch(task);
     list_append(&mcp->tasks, &task->in_all);
     map_set(&mcp->tasks_by_id, task->id, task);
-    mcp->n_tasks++;
+    mcp->has.tasks++;
+    mcp->has.task_bytes += sizeof(*task);
     return task;
+}
+
+static void task_set_result(struct mcp_task *task, const char *json, size_t len)
+{
+    task->result = mem_alloc(len + 1);
+    memcpy(task->result, json, len);
+    task->result_len = len;
+    task->mcp->has.task_bytes += len;
 }
 
 static void task_free(struct mcp_task *task)
@@ -70,9 +79,9 @@ static void task_free(struct mcp_task *task)
         store_forget(task->saving);
     map_remove(&mcp->tasks_by_id, task->id);
     list_remove(&task->in_all);
-    mcp->n_tasks--;
-    mcp->task_bytes -= task->result.len;
-    buf_free(&task->result);
+    mcp->has.tasks--;
+    mcp->has.task_bytes -= sizeof(*task) + task->result_len;
+    free(task->result);
     free(task->agent);
     free(task);
 }
@@ -95,7 +104,7 @@ static void task_save(struct mcp_task *task, enum task_status status, store_done
                                 "not keep this large answer: the session's notebook has it\"}";
     struct store *store = task_store(task->mcp);
     struct err e;
-    bool is_large = task->result.len > TASK_KEPT_MAX;
+    bool is_large = task->result_len > TASK_KEPT_MAX;
     const struct store_task row = {
         .id = task->id,
         .agent = task->agent,
@@ -103,9 +112,7 @@ static void task_save(struct mcp_task *task, enum task_status status, store_done
         .created_ms = task->created_ms,
         .updated_ms = task->updated_ms,
         .expires_ms = clock_wall_ms() + clock_scaled_ms(TASK_LIFE_MS),
-        .result = is_large               ? large
-                  : task->result.len > 0 ? buf_str(&task->result)
-                                         : NULL,
+        .result = is_large ? large : task->result,
     };
     if (task->saving != NULL)
         store_forget(task->saving);
@@ -133,13 +140,15 @@ static void task_on_result_safe(void *context, const struct err *e)
     task_settle(task, task->ending);
 }
 
-static void task_put_fault(struct buf *out, const struct rpc_fault *fault)
+static void task_set_fault(struct mcp_task *task, const struct rpc_fault *fault)
 {
-    struct json_out json = JSON_OUT(out);
+    _buf_ struct buf out = BUF_INIT(64 * KIB);
+    struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_member_int(&json, "code", fault->code);
     json_put_member_str(&json, "message", fault->message);
     json_put_object_end(&json);
+    task_set_result(task, buf_str(&out), out.len);
 }
 
 /* The answer was quicker than the disk: the client has not heard of a task, and gets it. */
@@ -173,10 +182,9 @@ static void task_deliver(struct mcp_request *rq, const struct buf *result,
         return;
     }
     if (result != NULL)
-        buf_append(&task->result, buf_str(result), result->len);
+        task_set_result(task, buf_str(result), result->len);
     else
-        task_put_fault(&task->result, fault);
-    rq->mcp->task_bytes += task->result.len;
+        task_set_fault(task, fault);
     task->request = NULL;
     task->ending = result != NULL ? TASK_COMPLETED : TASK_FAILED;
     task_touch(task);
@@ -242,9 +250,9 @@ bool task_begin(struct mcp_request *rq)
 {
     struct mcp *mcp = rq->mcp;
     char id[TOKEN_SIZE];
-    if (mcp->n_tasks >= MCP_TASKS_MAX || mcp->task_bytes >= MCP_TASK_BYTES)
+    if (mcp->has.tasks >= MCP_TASKS_MAX || mcp->has.task_bytes >= MCP_TASK_BYTES)
         tasks_sweep(mcp);
-    if (mcp->n_tasks >= MCP_TASKS_MAX || mcp->task_bytes >= MCP_TASK_BYTES)
+    if (mcp->has.tasks >= MCP_TASKS_MAX || mcp->has.task_bytes >= MCP_TASK_BYTES)
         return false;
     ids_token(id);
     struct mcp_task *task = task_new(mcp, id, rq->agent);
@@ -298,7 +306,7 @@ void tasks_get(struct mcp_request *rq)
     }
     if (task->status == TASK_COMPLETED || task->status == TASK_FAILED) {
         json_put_key(&json, task->status == TASK_COMPLETED ? "result" : "error");
-        json_put_raw(&json, buf_str(&task->result), task->result.len);
+        json_put_raw(&json, task->result, task->result_len);
     }
     json_put_object_end(&json);
     request_reply(rq, &out);
@@ -378,19 +386,19 @@ static void task_on_row(void *context, const struct store_task *row)
     task->updated_ms = row->updated_ms;
     task->status = (enum task_status)status;
     task->expires_ms =
-        clock_mono_ms() +
-        (row->expires_ms > wall_ms ? MIN(row->expires_ms - wall_ms, (uint64_t)TASK_LIFE_MS) : 1);
+        clock_mono_ms() + (row->expires_ms > wall_ms
+                               ? MIN(row->expires_ms - wall_ms, clock_scaled_ms(TASK_LIFE_MS))
+                               : 1);
     if (task->status == TASK_WORKING) {
         rpc_fault_set(&fault, RPC_INTERNAL_ERROR,
                       "the daemon ended while the code ran; the session is as it was before: run "
                       "it again");
-        task_put_fault(&task->result, &fault);
+        task_set_fault(task, &fault);
         task->status = TASK_FAILED;
-        task->expires_ms = clock_mono_ms() + TASK_LIFE_MS;
+        task->expires_ms = clock_mono_ms() + clock_scaled_ms(TASK_LIFE_MS);
     } else if (row->result != NULL) {
-        buf_append_str(&task->result, row->result);
+        task_set_result(task, row->result, strlen(row->result));
     }
-    mcp->task_bytes += task->result.len;
 }
 
 void tasks_load(struct mcp *mcp)

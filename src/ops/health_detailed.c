@@ -106,6 +106,20 @@ static void put_store(struct json_out *json, const struct call *call)
     json_put_member_int(json, "groups_written", (int64_t)health.groups);
     json_put_member_int(json, "database_bytes", (int64_t)health.db_bytes);
     json_put_member_int(json, "journal_bytes", (int64_t)health.journal_bytes);
+    json_put_member_int(json, "memory_bytes", (int64_t)health.memory_bytes);
+    json_put_object_end(json);
+}
+
+static void put_clients(struct json_out *json, const struct call_clients *clients)
+{
+    if (clients == NULL)
+        return;
+    json_put_key(json, "mcp");
+    json_put_object(json);
+    json_put_member_int(json, "sessions", (int64_t)clients->sessions);
+    json_put_member_int(json, "listeners", (int64_t)clients->listeners);
+    json_put_member_int(json, "tasks", (int64_t)clients->tasks);
+    json_put_member_int(json, "task_bytes", (int64_t)clients->task_bytes);
     json_put_object_end(json);
 }
 
@@ -140,6 +154,7 @@ static void health_detailed_answer(const struct health *health, const struct che
     put_check(&json, call, check);
     put_sandbox(&json, call);
     put_store(&json, call);
+    put_clients(&json, call->clients);
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }
@@ -243,9 +258,20 @@ static const struct op_member store_members[] = {
     {"groups_written", OP_INT, .doc = "Transactions so far."},
     {"database_bytes", OP_SIZE, .doc = "Of the database."},
     {"journal_bytes", OP_SIZE, .doc = "Of its journal."},
+    {"memory_bytes", OP_SIZE, .doc = "Of heap_bytes: the database's cache and statements."},
     {0},
 };
 static const struct op_shape shape_store = {"store", store_members, "How writing to disk goes."};
+
+static const struct op_member clients_members[] = {
+    {"sessions", OP_INT, .is_always = true, .doc = "Clients with a session, or a line."},
+    {"listeners", OP_INT, .is_always = true, .doc = "Requests that hear of changes."},
+    {"tasks", OP_INT, .is_always = true, .doc = "Under way, or to be fetched."},
+    {"task_bytes", OP_SIZE, .is_always = true, .doc = "Of heap_bytes: what these tasks take."},
+    {0},
+};
+static const struct op_shape shape_clients = {"mcp_clients", clients_members,
+                                              "What is kept for clients of MCP."};
 
 static const struct op_member health_detailed_members[] = {
     {"status", OP_TEXT, .is_always = true, .doc = "ok, starting or unhealthy."},
@@ -259,6 +285,7 @@ static const struct op_member health_detailed_members[] = {
      .doc = "What came of running a line of code."},
     {"sandbox", OP_OBJECT, .is_always = true, .shape = &shape_sandbox, .doc = "What is ready."},
     {"store", OP_OBJECT, .shape = &shape_store, .doc = "How writing to disk goes."},
+    {"mcp", OP_OBJECT, .shape = &shape_clients, .doc = "What is kept for clients of MCP."},
     {0},
 };
 static const struct op_shape shape_health_detailed = {"health_detailed", health_detailed_members,

@@ -257,12 +257,21 @@ struct call_sink {
 
 /* One invocation of an operation, whoever asked for it. The surface owns it; the operation may keep
  * the pointer until it has replied or on_gone was called. */
+/* What is kept for clients of the Model Context Protocol; each number has a bound (mcp/mcp.h). */
+struct call_clients {
+    size_t sessions;   /* of the older era, and those on standard input */
+    size_t listeners;  /* requests that stay open to hear of changes */
+    size_t tasks;      /* under way, or with an answer that can be fetched */
+    size_t task_bytes; /* of memory */
+};
+
 struct call {
     const struct op *op;
     struct engine *engine;
     struct policy *policy;
-    struct documents *documents; /* NULL: nothing outlives the daemon */
-    struct image_boxes *boxes;   /* make pictures smaller; NULL: there are none */
+    struct documents *documents;        /* NULL: nothing outlives the daemon */
+    struct image_boxes *boxes;          /* make pictures smaller; NULL: there are none */
+    const struct call_clients *clients; /* NULL: not known to this surface */
     /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL: whoever has
      * the key, and may see everything; what is made then is the default agent's. */
     const char *agent;

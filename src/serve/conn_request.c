@@ -1,4 +1,5 @@
 /* A connection's requests: from bytes to the call of an operation, or to a refusal. */
+#include "mcp/mcp.h"
 #include "serve/args.h"
 #include "serve/conn.h"
 #include "serve/guard.h"
@@ -153,6 +154,7 @@ static void conn_request_call(struct conn *c, json_t *args)
         .documents = c->server->config.documents,
         .policy = c->server->config.policy,
         .boxes = c->server->config.boxes,
+        .clients = mcp_clients(c->server->config.mcp),
         .agent = c->caller.agent,
         .host = http1_header(&c->http, "host", NULL),
         .known_tags = http1_header(&c->http, "if-none-match", NULL),

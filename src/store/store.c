@@ -147,6 +147,7 @@ void store_health(struct store *store, struct store_health *ret)
 {
     *ret = (struct store_health){
         .db_bytes = file_bytes(store, "cella.db") + file_bytes(store, "cella.db-wal"),
+        .memory_bytes = (uint64_t)sqlite3_memory_used(),
     };
     for (unsigned i = 0; i < JOURNAL_FILES; i++)
         ret->journal_bytes += store->journal.files[i].bytes;

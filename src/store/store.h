@@ -64,6 +64,7 @@ struct store_health {
     uint64_t groups;        /* written so far */
     uint64_t db_bytes;      /* of the database, its log included */
     uint64_t journal_bytes; /* of the journal's files: what is in them may be committed */
+    uint64_t memory_bytes;  /* of SQLite: pages at hand, statements */
 };
 
 void store_health(struct store *store, struct store_health *ret);

@@ -190,6 +190,19 @@ class Daemon:
         finally:
             client.close()
 
+    def heap(self):
+        """The same by what it is for: all of it, the database's cache, tasks that can be fetched,
+        the rest; and how many tasks and sessions of MCP clients there are."""
+        client = Client(self.address, self.key())
+        try:
+            health = client.call("GET", "/health/detailed")
+        finally:
+            client.close()
+        cache, tasks = health.store.memory_bytes, health.mcp.task_bytes
+        return {"heap_bytes": health.heap_bytes, "database_cache": cache, "task_bytes": tasks,
+                "heap_rest": health.heap_bytes - cache - tasks, "tasks": health.mcp.tasks,
+                "mcp_sessions": health.mcp.sessions, "mcp_listeners": health.mcp.listeners}
+
     @contextlib.contextmanager
     def watch_heap(self):
         """Yields a list, which holds [before, most] after the block: its heap_bytes() before it,

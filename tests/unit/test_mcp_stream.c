@@ -35,10 +35,9 @@ static void an_answer_that_comes_alone_is_no_event(void **state)
     struct reader r = READER;
     struct mcp_stream *s = stream_new(1, true);
     stream_attach(s, &r.link);
-    stream_answer(s, 200, "A", 1);
+    stream_answer(s, 200, "A", 1); /* and the stream is gone */
     assert_string_equal(buf_str(&r.seen), "200A!");
     assert_null(r.link.stream);
-    stream_free(s);
     buf_free(&r.seen);
 }
 
