@@ -1478,6 +1478,8 @@ export interface HealthDetailed {
   sandbox: Sandbox;
   /** How writing to disk goes. */
   store?: Store;
+  /** What is kept for clients of MCP. */
+  mcp?: McpClients;
 }
 
 /** A line of code that was run. */
@@ -1558,6 +1560,20 @@ export interface Store {
   database_bytes?: number;
   /** Of its journal. */
   journal_bytes?: number;
+  /** Of heap_bytes: the database's cache and statements. */
+  memory_bytes?: number;
+}
+
+/** What is kept for clients of MCP. */
+export interface McpClients {
+  /** Clients with a session, or a line. */
+  sessions: number;
+  /** Requests that hear of changes. */
+  listeners: number;
+  /** Under way, or to be fetched. */
+  tasks: number;
+  /** Of heap_bytes: what these tasks take. */
+  task_bytes: number;
 }
 
 /** Where clients get tokens, as RFC 9728 has it. */

@@ -1299,6 +1299,7 @@ class HealthDetailed(_HealthDetailedAlways, total=False):
     to_copy: int
     heap_bytes: int
     store: Store
+    mcp: McpClients
 
 
 class _CheckAlways(t.TypedDict):
@@ -1363,6 +1364,18 @@ class Store(_StoreAlways, total=False):
     groups_written: int
     database_bytes: int
     journal_bytes: int
+    memory_bytes: int
+
+
+class _McpClientsAlways(t.TypedDict):
+    sessions: int
+    listeners: int
+    tasks: int
+    task_bytes: int
+
+
+class McpClients(_McpClientsAlways, total=False):
+    """What is kept for clients of MCP."""
 
 
 class _OauthResourceAlways(t.TypedDict):
