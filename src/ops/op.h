@@ -255,8 +255,6 @@ struct call_sink {
     bool (*event)(struct call *call, const char *name, const char *json, size_t len);
 };
 
-/* One invocation of an operation, whoever asked for it. The surface owns it; the operation may keep
- * the pointer until it has replied or on_gone was called. */
 /* What is kept for clients of the Model Context Protocol; each number has a bound (mcp/mcp.h). */
 struct call_clients {
     size_t sessions;   /* of the older era, and those on standard input */
@@ -265,6 +263,8 @@ struct call_clients {
     size_t task_bytes; /* of memory */
 };
 
+/* One invocation of an operation, whoever asked for it. The surface owns it; the operation may keep
+ * the pointer until it has replied or on_gone was called. */
 struct call {
     const struct op *op;
     struct engine *engine;
