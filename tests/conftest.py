@@ -24,6 +24,7 @@ import sys
 import zlib
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 if "CELLA_PYCACHE" in os.environ:
@@ -77,8 +78,16 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         is_wanted = not is_redundant(item) and is_in_level(item) and is_of_part(item)
         (kept if is_wanted else dropped).append(item)
-    items[:] = kept * REPEAT
+    items[:] = kept
     config.hook.pytest_deselected(items=dropped)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    """All repetitions but the last, which pytest makes: what was made for the test alone goes
+    after each, as if another one of its file came next."""
+    for _ in range(REPEAT - 1):
+        runtestprotocol(item, nextitem=item.parent)
 
 
 def mode_of(item):
