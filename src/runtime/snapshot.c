@@ -236,9 +236,9 @@ int snapshot_save(struct snapshot *snapshot, const struct head_save *save, int s
     return send_order(snapshot, &frame, mark, &theirs, 1, e);
 }
 
-void snapshot_measure(struct snapshot *snapshot)
+bool snapshot_measure(struct snapshot *snapshot)
 {
     struct err ignored;
-    if (snapshot->state == SNAPSHOT_ASLEEP)
-        warden_measure(snapshot->room->warden, snapshot->number, &ignored);
+    return snapshot->state == SNAPSHOT_ASLEEP &&
+           warden_measure(snapshot->room->warden, snapshot->number, &ignored) == 0;
 }

@@ -56,5 +56,6 @@ void snapshot_refused(struct snapshot *snapshot, const char *why);
 int snapshot_wake(struct snapshot *snapshot, struct head *head, int key, struct err *e);
 /* A copy of it writes the session's state to `sock`, which is closed here. */
 int snapshot_save(struct snapshot *snapshot, const struct head_save *save, int sock, struct err *e);
-/* How much memory is its own; on_measured follows. */
-void snapshot_measure(struct snapshot *snapshot);
+/* How much memory is its own; on_measured follows. False if it does not, as of one that is still
+ * being made. */
+bool snapshot_measure(struct snapshot *snapshot);

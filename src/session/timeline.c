@@ -110,7 +110,7 @@ static bool timeline_is_all_measured(const struct timeline *timeline)
 {
     LIST_EACH(&timeline->checkpoints, node) {
         const struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
-        if (checkpoint->snapshot != NULL && checkpoint->memory_bytes == UINT64_MAX)
+        if (checkpoint->snapshot != NULL && checkpoint->is_measuring)
             return false;
     }
     return true;
@@ -128,6 +128,7 @@ static void timeline_on_measured(struct snapshot *snapshot, uint64_t bytes)
 {
     struct checkpoint *checkpoint = snapshot->owner;
     checkpoint->memory_bytes = bytes;
+    checkpoint->is_measuring = false;
     if (timeline_is_all_measured(&checkpoint->session->timeline))
         timeline_end_censuses(checkpoint->session);
 }
@@ -139,8 +140,8 @@ struct timeline_census *timeline_measure(struct session *session, void (*on_done
     LIST_EACH(&timeline->checkpoints, node) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         checkpoint->memory_bytes = UINT64_MAX;
-        if (checkpoint->snapshot != NULL)
-            snapshot_measure(checkpoint->snapshot);
+        checkpoint->is_measuring =
+            checkpoint->snapshot != NULL && snapshot_measure(checkpoint->snapshot);
     }
     if (timeline_is_all_measured(timeline)) {
         on_done(context);
@@ -150,7 +151,7 @@ struct timeline_census *timeline_measure(struct session *session, void (*on_done
     *census =
         (struct timeline_census){.session = session, .on_measured = on_done, .context = context};
     census->timer = loop_timer_new(session->engine->loop, timeline_end_census, census);
-    loop_timer_set(census->timer, CENSUS_MS);
+    loop_timer_set(census->timer, clock_scaled_ms(CENSUS_MS));
     list_append(&timeline->censuses, &census->node);
     return census;
 }

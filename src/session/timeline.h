@@ -64,6 +64,7 @@ struct checkpoint {
         is_cut_off; /* without a parent: not because it came first, what came before was given up */
     unsigned threads;      /* of the interpreter then; 0: not told */
     uint64_t memory_bytes; /* of its own; UINT64_MAX: not measured */
+    bool is_measuring;     /* that was asked for, and will be told */
     enum timeline_files files;
     char manifest[TIMELINE_HASH_SIZE]; /* of /workspace; "": not known */
     char files_reason[200];

@@ -52,6 +52,16 @@ def test_live_objects_survive_a_crash(spawn):
     assert session.value("int(frame.a.sum() - frame.b.sum())") == "0"
 
 
+@pytest.mark.one_mode
+def test_checkpoints_are_listed_while_one_is_being_made(launch):
+    """Those that can be measured are; nobody waits for the time limit, which here is days."""
+    client = launch(config="default_profile: min\n", env={"CELLA_TEST_TIME_SCALE": "1e6"}).client
+    session = client.spawn("min")
+    for number in range(10):
+        session.exec(f"x = {number}")
+        client.call("GET", f"{session.path}/checkpoints")
+
+
 CRASHES = {
     "a segmentation fault": CRASH,
     "os._exit": "import os; os._exit(3)",
