@@ -138,11 +138,23 @@ def test_bash_finds_and_ends(explore):
     assert session.out("explore mark_finding 'full at noon' disk,noon --source-page 3") == "F1\n"
     finding = json.loads(session.out("explore list_findings"))
     assert (finding["tags"], finding["source_page"]) == (["disk", "noon"], 3)
-    answer = session.exec("artifacts[n]=42; explore final_var n; echo never")
+    answer = session.exec("artifacts[n]=42; explore FINAL_VAR n; echo never")
     assert (answer.status, answer.is_final, answer.final_answer) == ("ok", True, "42")
     assert answer.stdout == ""
     assert session.exec("explore stuck 'no idea'").stuck == "no idea"
     assert "artifacts['n']: 42" in session.out("explore get_state")
+
+
+def test_bash_reads_archives(explore):
+    session = explore("bash")
+    session.exec("python3 -c \"import zipfile; zipfile.ZipFile('logs.zip', 'w').writestr("
+                 "'x/today.log', 'user 7\\nerror 8\\n')\"")
+    assert "  x/today.log,15,file\n" in session.out("explore archive_open logs.zip")
+    assert session.out("explore archive_file logs.zip x/today.log 6") == "user 7\n"
+    (hit,) = session.out("explore archive_search logs.zip error").splitlines()
+    assert (json.loads(hit)["line"], json.loads(hit)["match"]) == (2, "error 8")
+    assert session.out("explore archive_extract logs.zip out > said; cat out/x/today.log") == (
+        "user 7\nerror 8\n")
 
 
 def test_bash_is_interrupted_in_a_call(explore):

@@ -56,9 +56,9 @@ static const struct explore_function functions[] = {
     {"get_unanalyzed", "explore.nodes", {0}, "nodes", {"which", "unanalyzed"}},
     {"get_lineage", "explore.nodes", {"node"}, "nodes", {"which", "lineage"}},
     {"get_state", "explore.tell", {0}, "text", {0}},
-    {"final", "explore.final", {"answer"}, ends_cell, {0}},
-    {"final_var", "explore.final", {"answer"}, ends_cell, {0}},
-    {"stuck", "explore.stuck", {"reason"}, ends_cell, {0}},
+    {"FINAL", "explore.final", {"answer"}, ends_cell, {0}},
+    {"FINAL_VAR", "explore.final", {"answer"}, ends_cell, {0}},
+    {"STUCK", "explore.stuck", {"reason"}, ends_cell, {0}},
 };
 
 static char *explore_doc[] = {
@@ -70,7 +70,7 @@ static char *explore_doc[] = {
     "    explore archive_extract FILE [TO] | web_fetch URL [MAX_CHARS]",
     "    explore mark_finding CONTENT [TAGS] | list_findings | get_state",
     "    explore mark_analyzed NODE | mark_stale NODE | get_unanalyzed | get_lineage NODE",
-    "    explore final ANSWER | final_var NAME | stuck [REASON]",
+    "    explore FINAL ANSWER | FINAL_VAR NAME | STUCK [REASON]",
     "",
     "Arguments may be named, also those that have no place: peek --offset 1000, grep x",
     "--max-results 5 --case. A FILE that is empty is the context. Lists are shown line by line.",
@@ -275,9 +275,9 @@ static bool put_arguments(struct json_out *json, const struct explore_function *
             return false;
         } else {
             const char *name = f->places[place++];
-            const char *value = strcmp(f->name, "final_var") == 0 ? artifact(text) : text;
+            const char *value = strcmp(f->name, "FINAL_VAR") == 0 ? artifact(text) : text;
             if (value == NULL) {
-                builtin_error("final_var: artifacts has no %s", text);
+                builtin_error("FINAL_VAR: artifacts has no %s", text);
                 return false;
             }
             if (*value != '\0' || strcmp(name, "file_path") != 0)
@@ -371,7 +371,7 @@ static int explore_run(WORD_LIST *args)
 {
     const struct explore_function *f = NULL;
     for (size_t i = 0; args != NULL && i < ARRAY_LEN(functions); i++)
-        if (strcmp(functions[i].name, args->word->word) == 0)
+        if (strcasecmp(functions[i].name, args->word->word) == 0)
             f = &functions[i];
     if (f == NULL) {
         builtin_usage();
