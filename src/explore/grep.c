@@ -38,9 +38,13 @@ struct grep {
 static int grep_refuse(int code, size_t at, struct err *e)
 {
     PCRE2_UCHAR message[200];
+    if (code == PCRE2_ERROR_PATTERN_TOO_LARGE) {
+        err_set(e, ERR_INVALID, "the pattern is too large once its repetitions are written out");
+        return err_advise(e, "Search for parts of it, one after the other.");
+    }
     pcre2_get_error_message(code, message, sizeof(message));
     err_set(e, ERR_INVALID, "the pattern is wrong at position %zu: %s", at, (const char *)message);
-    return err_advise(e, "Correct it, or ask with is_literal to search for the text as it is.");
+    return err_advise(e, "Correct it, or ask with \"literal\" to search for the text as it is.");
 }
 
 static pcre2_code *grep_compile(const struct pattern *p, uint32_t options, int *ret_error,

@@ -449,7 +449,7 @@ static int pattern_refuse(const char *text, size_t len, struct err *e)
             err_set(e, ERR_INVALID, "the pattern has %s at position %zu, which is not allowed",
                     text[i + 1] == '*' ? "a verb, (*" : "a callout, (?C", i);
             return err_advise(e,
-                              "Escape the bracket to search for it, \\(, or ask with is_literal.");
+                              "Escape the bracket to search for it, \\(, or ask with \"literal\".");
         }
     }
     return 0;
