@@ -39,7 +39,7 @@ static int grep_refuse(int code, size_t at, struct err *e)
 {
     PCRE2_UCHAR message[200];
     if (code == PCRE2_ERROR_PATTERN_TOO_LARGE) {
-        err_set(e, ERR_INVALID, "the pattern is too large once its repetitions are written out");
+        err_set(e, ERR_INVALID, "the pattern is too large to be compiled");
         return err_advise(e, "Search for parts of it, one after the other.");
     }
     pcre2_get_error_message(code, message, sizeof(message));

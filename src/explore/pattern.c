@@ -3,6 +3,7 @@
 #include "explore/pattern.h"
 
 #include "explore/explore.h"
+#include "explore/scan.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -48,15 +49,19 @@ static bool pattern_begins(const struct pattern_reader *r, const char *with)
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-/* The longer the better, and the fewer. */
+/* The longer the better, and the fewer; of equals, the rarer. */
 static int pattern_worth(const struct pattern_set *set)
 {
+    enum { EQUAL = 1000 };
     size_t least = SIZE_MAX;
+    unsigned rarity = EQUAL - 1;
     if (set->n == 0)
-        return -1000;
-    for (size_t i = 0; i < set->n; i++)
+        return -EQUAL * EQUAL;
+    for (size_t i = 0; i < set->n; i++) {
         least = MIN(least, set->needles[i].len);
-    return 2 * (int)MIN(least, (size_t)64) - (int)set->n;
+        rarity = MIN(rarity, scan_rarity(set->needles[i].text, set->needles[i].len));
+    }
+    return EQUAL * (2 * (int)MIN(least, (size_t)64) - (int)set->n) + (int)rarity;
 }
 
 static void pattern_take_run(struct pattern_reader *r, struct buf *run, struct pattern_set *best)

@@ -245,7 +245,10 @@ bool scan_is_ascii(const char *data, size_t len)
 /* From the most common byte of texts and programs to the rarest; what is not here is rarer. */
 static unsigned scan_rank(char byte)
 {
+    enum { SCAN_CAPITAL = 28 }; /* how much rarer a letter is if it is one */
     static const char common[] = " etaoisnrlcdpumhfgb_y-.,0w1kv()/\"2x\n:=*;3>#'54<6q98j7z[]@{}";
+    if (byte >= 'A' && byte <= 'Z')
+        return SCAN_CAPITAL + scan_rank((char)(byte | 0x20));
     const char *found = byte != '\0' ? strchr(common, byte) : NULL;
     return found != NULL ? (unsigned)(found - common) : (unsigned)sizeof(common);
 }
