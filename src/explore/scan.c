@@ -317,7 +317,8 @@ SCAN_AVX2 static bool scan_find_avx2(const struct scan_needle *needle, const cha
 {
     char a = needle->text[needle->first], b = needle->text[needle->second];
     const __m256i first = _mm256_set1_epi8(a), first_case = _mm256_set1_epi8(scan_case(needle, a));
-    const __m256i second = _mm256_set1_epi8(b), second_case = _mm256_set1_epi8(scan_case(needle, b));
+    const __m256i second = _mm256_set1_epi8(b),
+                  second_case = _mm256_set1_epi8(scan_case(needle, b));
     const char *from = data + needle->first, *other = data + needle->second;
     size_t at = 0, last = len - needle->len + 1; /* places */
     for (; last - at >= 32; at += 32) {

@@ -65,7 +65,8 @@ def test_node_looks_into_a_context(client, explore):
 
 def test_node_finds_and_ends(client, explore):
     session = explore("node")
-    assert session.value("markFinding('full at noon', ['disk', 'noon'], { sourcePage: 3 })") == "'F1'"
+    assert session.value(
+        "markFinding('full at noon', ['disk', 'noon'], { sourcePage: 3 })") == "'F1'"
     (finding,) = look(session, "listFindings()")
     assert (finding["tags"], finding["source_page"]) == (["disk", "noon"], 3)
     answer = session.exec("artifacts.n = 42; FINAL_VAR('n'); console.log('never')")
@@ -89,8 +90,8 @@ def test_node_is_interrupted_in_a_call(client, explore):
 
 def test_node_calls_that_outlive_their_cell_are_refused(explore):
     session = explore("node")
-    session.exec("var late = null; setTimeout(() => { try { peek() } catch (e) { late = e.message } },"
-                 " 5); 1")
+    session.exec("var late = null; setTimeout(() => {"
+                 " try { peek() } catch (e) { late = e.message } }, 5); 1")
     assert "outlived its cell" in look(
         session, "(await new Promise((r) => setTimeout(r, 50)), late)")
 
@@ -108,11 +109,13 @@ def test_bash_looks_into_a_context(client, explore):
     assert session.out("explore context_len; explore peek 6; explore peek 9 --offset 1000") == (
         f"{len(TEXT)}\n{TEXT[:6]}\n{TEXT[1000:1009]}\n")
     assert session.out("explore grep error --context-lines 0") == "\n".join(ERRORS) + "\n"
-    assert session.out("explore grep 'line 1000 ' '' 1 | tail -1; x=$(explore peek 4); echo $x") == (
+    assert session.out(
+        "explore grep 'line 1000 ' '' 1 | tail -1; x=$(explore peek 4); echo $x") == (
         f"1001- {LINES[1000]}\n{TEXT[:4]}\n")
     assert session.out("explore grep nowhere || echo none") == "none\n"
     session.exec("printf 'a\\nb Error\\n' > notes.txt")
-    assert session.out("explore peek 4 notes.txt; explore grep error notes.txt 0") == "a\nb \n2: b Error\n"
+    assert session.out("explore peek 4 notes.txt; explore grep error notes.txt 0") == (
+        "a\nb \n2: b Error\n")
     assert "notes.txt" in session.out("explore list_dir")
     failed = session.exec("explore peek 4 none; echo $?; explore grep '('; explore nonsense")
     assert failed.stdout.startswith("[ERROR: there is no file none") and "\n1\n" in failed.stdout
@@ -176,7 +179,8 @@ def test_bash_goes_back_and_branches_with_what_it_explored(client, explore):
     assert session.out("explore peek 4; echo $x") == f"{TEXT[:4]}\n1\n"
     (made,) = client.call("POST", f"{session.path}/branch", {"count": 1})["sessions"]
     other = Session(client, made)
-    assert other.out("explore grep error | wc -l") and session.out("explore peek 3") == TEXT[:3] + "\n"
+    assert other.out("explore grep error | wc -l")
+    assert session.out("explore peek 3") == TEXT[:3] + "\n"
     assert len(nodes(client, other)) == 3 and "G1" not in nodes(client, session)
     client.request("DELETE", other.path)
 

@@ -254,8 +254,12 @@ function install(sender) {
   if (send !== null) return;
   send = sender;
   const made = { getState, FINAL, FINAL_VAR, STUCK };
-  for (const [name, entry] of Object.entries(FUNCTIONS)) made[name] = apply(makeFunction, null, entry);
-  for (const [name, ours] of Object.entries(made)) define(name, host.wrapFunction(name, ours), true);
+  for (const [name, entry] of Object.entries(FUNCTIONS)) {
+    made[name] = apply(makeFunction, null, entry);
+  }
+  for (const [name, ours] of Object.entries(made)) {
+    define(name, host.wrapFunction(name, ours), true);
+  }
   define(MAIN, makeContext(), true);
   define('artifacts', host.parseJSON('{}'), false);
 }

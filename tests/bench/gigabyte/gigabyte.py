@@ -37,8 +37,9 @@ from harness.client import Session  # noqa: E402
 from harness.daemon import Daemon, find_binary  # noqa: E402
 from harness.pages import write_between  # noqa: E402
 
-FOLDERS = ["/usr/share/doc", "/usr/share/man", "/usr/include", "/usr/lib/python3", "/usr/share/perl",
-           "/usr/lib/python3.11", "/usr/src", "/usr/lib/node_modules", "/usr/share"]
+FOLDERS = ["/usr/share/doc", "/usr/share/man", "/usr/include", "/usr/lib/python3",
+           "/usr/share/perl", "/usr/lib/python3.11", "/usr/src",
+           "/usr/lib/node_modules", "/usr/share"]
 MOST = 1000  # matches that an answer has; patterns are chosen to have fewer
 
 # What is searched: a label, the pattern, and whether it is a literal, and its case counts.
@@ -62,7 +63,8 @@ HOSTILE_TEXT = "".join("a" * n + "!\n" for n in range(20, 60)) + "ab" * 2000 + "
 HOSTILE = [
     "^(a+)+$", "(a*)*b$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(a|a?)+$", "(.*)*x(.*)*y", "^(a|aa)+$",
     "((((a{1,9}){1,9}){1,9}){1,9}){1,9}c", "(?:(?:(?:a{1,60}){1,60}){1,60}){1,60}",
-    "|".join(f"{n:x}q.*z" for n in range(6000)), "(" * 5000 + "a" + ")" * 5000, "(a(?1)?b)+c", "(?R)",
+    "|".join(f"{n:x}q.*z" for n in range(6000)), "(" * 5000 + "a" + ")" * 5000,
+    "(a(?1)?b)+c", "(?R)",
 ]
 
 
@@ -182,7 +184,8 @@ def peek(wire, session, size, n=500):
             "    place = random.randrange(%d)\n    began = time.perf_counter()\n"
             "    text = peek(500, offset=place)\n"
             "    took.append(time.perf_counter() - began)\n"
-            "    assert len(text) == 500\nprint([round(1e6 * t) / 1e6 for t in took])" % (n, size * 9 // 10))
+            "    assert len(text) == 500\nprint([round(1e6 * t) / 1e6 for t in took])"
+            % (n, size * 9 // 10))
     inside = json.loads(session.out(cell))
     outside = []
     for i in range(n):
@@ -251,9 +254,10 @@ def hostile(daemon, wire):
 
 def report(size, made_of, results):
     n_cores = os.cpu_count()
-    lines = [f"{size / 1e9:.2f} GB of text, {made_of}. ripgrep {results['version']}, {n_cores} cores; "
-             "medians, in seconds.", "",
-             f"| search | | matches | one core | `rg -j1` | ratio | {n_cores} cores | `rg` | ratio |",
+    lines = [f"{size / 1e9:.2f} GB of text, {made_of}. ripgrep {results['version']}, "
+             f"{n_cores} cores; medians, in seconds.", "",
+             "| search | | matches | one core | `rg -j1` | ratio | "
+             f"{n_cores} cores | `rg` | ratio |",
              "|---|---|--:|--:|--:|--:|--:|--:|--:|"]
     for one, all_cores in zip(results["one"], results["all"]):
         label, pattern, n = one[:3]
@@ -265,8 +269,8 @@ def report(size, made_of, results):
               "|---|--:|--:|"]
     lines += [f"| {label} | {median:.2f} ms | {p99:.2f} ms |"
               for label, median, p99 in results["peek"]]
-    lines += ["", "| memory, MB | the interpreter | all processes, their own | with what they map of "
-                  "files | data on disk |", "|---|--:|--:|--:|--:|"]
+    lines += ["", "| memory, MB | the interpreter | all processes, their own | with what they map "
+                  "of files | data on disk |", "|---|--:|--:|--:|--:|"]
     for label, head, own, whole, data in results["memory"]:
         lines.append(f"| {label} | {f'{head:.1f}' if head else ''} | {own:.0f} | {whole:.0f} | "
                      f"{data} |")

@@ -156,7 +156,8 @@ def measure(client, n_lines, peer, folder):
     shown, as_json = tables(reader)
     client.request("DELETE", session.path)
     other = measure_peer(peer, text, expected, folder) if peer else None
-    return {"peer": other, "text": len(text), "sample": sample, "explored": explored, "calls": calls,
+    return {"peer": other, "text": len(text), "sample": sample,
+            "explored": explored, "calls": calls,
             "seconds": seconds, "archived": archived, "toon": shown, "json": as_json}
 
 
@@ -176,8 +177,8 @@ def report(rows):
                      f"{f'{whole / archived:.0f}×' if archived else '–'} | {row['calls']} | "
                      f"{row['seconds']:.2f} |")
     lines += ["", f"The same beside `{PEER}`, which has the text as a variable of a Python process "
-                  "without a sandbox. Loading the text is in the seconds; what each tells its model "
-                  "before the first call is not in the tokens.", "",
+                  "without a sandbox. Loading the text is in the seconds; what each tells its "
+                  "model before the first call is not in the tokens.", "",
               "| text | cells | calls of rlms | tokens | of rlms | seconds | of rlms |",
               "|---|--:|--:|--:|--:|--:|--:|"]
     for row in rows:
