@@ -336,10 +336,11 @@ static int desk_grep(struct desk *desk, const json_t *request, struct json_out *
         return -1;
     if (!json_is_string(pattern)) {
         err_set(e, ERR_INVALID, "pattern must be text");
-        return err_advise(e, "Give a regular expression, or a literal and is_literal.");
+        return err_advise(e, "Give a regular expression, or a text and \"literal\".");
     }
     struct grep *g = grep_new(json_string_value(pattern), json_string_length(pattern),
-                              json_is_true(json_object_get(request, "is_literal")), e);
+                              json_is_true(json_object_get(request, "is_literal")),
+                              json_is_true(json_object_get(request, "is_cased")), e);
     if (g == NULL)
         return -1;
     int status = grep_run(g, t->data, t->len, (size_t)max, desk->crew, (unsigned)threads, &hits, e);

@@ -38,9 +38,13 @@ struct grep {
 static int grep_refuse(int code, size_t at, struct err *e)
 {
     PCRE2_UCHAR message[200];
+    if (code == PCRE2_ERROR_PATTERN_TOO_LARGE) {
+        err_set(e, ERR_INVALID, "the pattern is too large to be compiled");
+        return err_advise(e, "Search for parts of it, one after the other.");
+    }
     pcre2_get_error_message(code, message, sizeof(message));
     err_set(e, ERR_INVALID, "the pattern is wrong at position %zu: %s", at, (const char *)message);
-    return err_advise(e, "Correct it, or ask with is_literal to search for the text as it is.");
+    return err_advise(e, "Correct it, or ask with \"literal\" to search for the text as it is.");
 }
 
 static pcre2_code *grep_compile(const struct pattern *p, uint32_t options, int *ret_error,
@@ -48,7 +52,8 @@ static pcre2_code *grep_compile(const struct pattern *p, uint32_t options, int *
 {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-    options |= PCRE2_CASELESS;
+    if (!p->is_cased)
+        options |= PCRE2_CASELESS;
     if (p->is_quoted)
         options = PCRE2_LITERAL | (options & ~(uint32_t)(PCRE2_UCP | PCRE2_NEVER_UTF));
     else
@@ -85,17 +90,18 @@ static void grep_set_needles(struct grep *g)
         bool is_common = needle->len < 3 && scan_rarity(needle->text, needle->len) < GREP_RARE;
         if (is_common && !p->is_exact)
             return;
-        scan_needle_set(&g->needles[i], needle->text, needle->len);
+        scan_needle_set(&g->needles[i], needle->text, needle->len, p->is_cased);
     }
     g->n_needles = p->n_needles;
 }
 
-struct grep *grep_new(const char *pattern, size_t len, bool is_literal, struct err *e)
+struct grep *grep_new(const char *pattern, size_t len, bool is_literal, bool is_cased,
+                      struct err *e)
 {
     struct grep *g = mem_alloc(sizeof(*g));
     int code;
     size_t at;
-    if (pattern_read(&g->pattern, pattern, len, is_literal, e) < 0) {
+    if (pattern_read(&g->pattern, pattern, len, is_literal, is_cased, e) < 0) {
         grep_free(g);
         return NULL;
     }

@@ -1,5 +1,5 @@
-/* The search: which lines of a text match, as Python's re.search with re.IGNORECASE would find them
- * line by line. No match spans lines. No globals, no I/O.
+/* The search: which lines of a text match, as Python's re.search would find them line by line,
+ * with re.IGNORECASE unless the pattern is cased. No match spans lines. No globals, no I/O.
  *
  * Where it differs from Python: the syntax is PCRE2's where it is larger (\h, possessive
  * quantifiers, recursion); letters of ASCII match letters of ASCII alone; what is not UTF-8 is
@@ -12,7 +12,8 @@
 struct grep;
 
 /* NULL and what is wrong with the pattern, with its position. */
-struct grep *grep_new(const char *pattern, size_t len, bool is_literal, struct err *e);
+struct grep *grep_new(const char *pattern, size_t len, bool is_literal, bool is_cased,
+                      struct err *e);
 void grep_free(struct grep *g); /* takes NULL */
 
 /* A line, from `start` to `end` without its line end, and the match in it, as places in the text.

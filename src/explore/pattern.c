@@ -3,6 +3,7 @@
 #include "explore/pattern.h"
 
 #include "explore/explore.h"
+#include "explore/scan.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -48,15 +49,19 @@ static bool pattern_begins(const struct pattern_reader *r, const char *with)
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-/* The longer the better, and the fewer. */
+/* The longer the better, and the fewer; of equals, the rarer. */
 static int pattern_worth(const struct pattern_set *set)
 {
+    enum { EQUAL = 1000 };
     size_t least = SIZE_MAX;
+    unsigned rarity = EQUAL - 1;
     if (set->n == 0)
-        return -1000;
-    for (size_t i = 0; i < set->n; i++)
+        return -EQUAL * EQUAL;
+    for (size_t i = 0; i < set->n; i++) {
         least = MIN(least, set->needles[i].len);
-    return 2 * (int)MIN(least, (size_t)64) - (int)set->n;
+        rarity = MIN(rarity, scan_rarity(set->needles[i].text, set->needles[i].len));
+    }
+    return EQUAL * (2 * (int)MIN(least, (size_t)64) - (int)set->n) + (int)rarity;
 }
 
 static void pattern_take_run(struct pattern_reader *r, struct buf *run, struct pattern_set *best)
@@ -99,9 +104,11 @@ static size_t pattern_char_len(const char *at, const char *end)
 }
 
 /* The character at s becomes part of a run of literals, if its bytes can be looked for. */
-static bool pattern_add_char(struct buf *run, const char *s, size_t len)
+static bool pattern_add_char(const struct pattern *p, struct buf *run, const char *s, size_t len)
 {
     char lower = *s >= 'A' && *s <= 'Z' ? (char)(*s | 0x20) : *s;
+    if (p->is_cased)
+        return buf_append(run, s, len);
     if (len == 1 && (unsigned char)*s < 0x80)
         return buf_append_char(run, lower);
     return len == 3 && pattern_is_caseless((const unsigned char *)s) && buf_append(run, s, len);
@@ -266,7 +273,9 @@ static enum pattern_atom pattern_class(struct pattern_reader *r)
 static void pattern_open_group(struct pattern_reader *r, enum pattern_atom *ret_atom)
 {
     static const char *const places[] = {"(?=", "(?!", "(?<=", "(?<!"};
-    static const char *const plain[] = {"(?:", "(?>", "(?i:", "(?m:"};
+    static const char *const plain[] = {"(?:", "(?>", "(?m:", "(?i:"};
+    /* Where case counts, needles must not be of a group in which it does not. */
+    size_t n_plain = ARRAY_LEN(plain) - r->pattern->is_cased;
     const char *from = r->at;
     *ret_atom = PATTERN_GROUP;
     for (size_t i = 0; i < ARRAY_LEN(places); i++) {
@@ -277,7 +286,7 @@ static void pattern_open_group(struct pattern_reader *r, enum pattern_atom *ret_
             return;
         }
     }
-    for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
+    for (size_t i = 0; i < n_plain; i++) {
         if (pattern_begins(r, plain[i])) {
             r->at += strlen(plain[i]);
             pattern_emit(r, from, r->at);
@@ -386,7 +395,7 @@ static enum pattern_atom pattern_atom(struct pattern_reader *r, struct buf *one,
     if (c == '\n' || c == '\r' || c == '\0' || c == '*' || c == '+' || c == '?' || is_brace)
         r->is_odd = true;
     r->pattern->has_non_ascii = r->pattern->has_non_ascii || n > 1;
-    return pattern_add_char(one, from, n) ? PATTERN_CHAR : PATTERN_ANY;
+    return pattern_add_char(r->pattern, one, from, n) ? PATTERN_CHAR : PATTERN_ANY;
 }
 
 static struct pattern_set pattern_sequence(struct pattern_reader *r)
@@ -445,7 +454,7 @@ static int pattern_refuse(const char *text, size_t len, struct err *e)
             err_set(e, ERR_INVALID, "the pattern has %s at position %zu, which is not allowed",
                     text[i + 1] == '*' ? "a verb, (*" : "a callout, (?C", i);
             return err_advise(e,
-                              "Escape the bracket to search for it, \\(, or ask with is_literal.");
+                              "Escape the bracket to search for it, \\(, or ask with \"literal\".");
         }
     }
     return 0;
@@ -461,7 +470,7 @@ static void pattern_read_literal(struct pattern *p, const char *text, size_t len
     for (const char *at = text; at < end;) {
         size_t n = pattern_char_len(at, end);
         p->has_non_ascii = p->has_non_ascii || n > 1;
-        if (!pattern_add_char(&run, at, n)) {
+        if (!pattern_add_char(p, &run, at, n)) {
             pattern_take_run(&r, &run, &best);
             is_exact = false;
         }
@@ -477,9 +486,10 @@ static void pattern_read_literal(struct pattern *p, const char *text, size_t len
     p->is_exact = is_exact && p->is_blockwise;
 }
 
-int pattern_read(struct pattern *p, const char *text, size_t len, bool is_literal, struct err *e)
+int pattern_read(struct pattern *p, const char *text, size_t len, bool is_literal, bool is_cased,
+                 struct err *e)
 {
-    *p = (struct pattern){.text = BUF_INIT(8 * EXPLORE_PATTERN_MAX)};
+    *p = (struct pattern){.text = BUF_INIT(8 * EXPLORE_PATTERN_MAX), .is_cased = is_cased};
     if (len > EXPLORE_PATTERN_MAX) {
         err_set(e, ERR_TOO_LARGE, "the pattern has %zu bytes; %zu are allowed", len,
                 EXPLORE_PATTERN_MAX);
@@ -492,8 +502,10 @@ int pattern_read(struct pattern *p, const char *text, size_t len, bool is_litera
     if (pattern_refuse(text, len, e) < 0)
         return -1;
     struct pattern_reader r = {.at = text, .end = text + len, .pattern = p};
-    if (pattern_begins(&r, "(?i)"))
-        r.at += 4; /* so it is in any case */
+    if (pattern_begins(&r, "(?i)") || pattern_begins(&r, "(?-i)")) {
+        p->is_cased = text[2] == '-';
+        r.at += p->is_cased ? 5 : 4;
+    }
     struct pattern_set set = pattern_alternatives(&r);
     p->is_blockwise = !r.is_odd && r.at == r.end && !p->text.overflowed;
     if (!p->is_blockwise) {

@@ -10,7 +10,7 @@
 enum { PATTERN_NEEDLES_MAX = 8 };
 
 struct pattern_needle {
-    const char *text; /* in lower case; in the pattern's arena */
+    const char *text; /* in lower case unless it is cased; in the pattern's arena */
     size_t len;
 };
 
@@ -18,6 +18,7 @@ struct pattern {
     struct arena arena;
     struct buf text;   /* for PCRE2 */
     bool is_quoted;    /* `text` stands for itself */
+    bool is_cased;     /* upper and lower case are not the same */
     bool is_blockwise; /* no match has a line end in it or looks beyond one, and ^ and $ mean lines,
                         * so that it may be run over many lines; else over one line at a time */
     bool has_non_ascii; /* it can be compiled as UTF-8 only */
@@ -28,5 +29,6 @@ struct pattern {
 
 /* 0, or -1 and what is wrong: too long, or with something that only PCRE2 has and that is not
  * allowed here. */
-int pattern_read(struct pattern *p, const char *text, size_t len, bool is_literal, struct err *e);
+int pattern_read(struct pattern *p, const char *text, size_t len, bool is_literal, bool is_cased,
+                 struct err *e);
 void pattern_free(struct pattern *p);

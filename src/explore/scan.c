@@ -245,7 +245,10 @@ bool scan_is_ascii(const char *data, size_t len)
 /* From the most common byte of texts and programs to the rarest; what is not here is rarer. */
 static unsigned scan_rank(char byte)
 {
+    enum { SCAN_CAPITAL = 28 }; /* how much rarer a letter is if it is one */
     static const char common[] = " etaoisnrlcdpumhfgb_y-.,0w1kv()/\"2x\n:=*;3>#'54<6q98j7z[]@{}";
+    if (byte >= 'A' && byte <= 'Z')
+        return SCAN_CAPITAL + scan_rank((char)(byte | 0x20));
     const char *found = byte != '\0' ? strchr(common, byte) : NULL;
     return found != NULL ? (unsigned)(found - common) : (unsigned)sizeof(common);
 }
@@ -258,10 +261,10 @@ unsigned scan_rarity(const char *text, size_t len)
     return sum;
 }
 
-void scan_needle_set(struct scan_needle *needle, const char *text, size_t len)
+void scan_needle_set(struct scan_needle *needle, const char *text, size_t len, bool is_cased)
 {
     size_t best = 0, next = len > 1 ? 1 : 0;
-    *needle = (struct scan_needle){.text = text, .len = len};
+    *needle = (struct scan_needle){.text = text, .len = len, .is_cased = is_cased};
     if (len > 1 && scan_rank(text[1]) > scan_rank(text[0])) {
         best = 1;
         next = 0;
@@ -281,15 +284,17 @@ void scan_needle_set(struct scan_needle *needle, const char *text, size_t len)
 
 /* What makes lower case of a byte if it is meant to be this letter: 'K' | 0x20 is 'k', and nothing
  * else becomes it. */
-static char scan_case(char lower)
+static char scan_case(const struct scan_needle *needle, char letter)
 {
-    return lower >= 'a' && lower <= 'z' ? 0x20 : 0;
+    return !needle->is_cased && letter >= 'a' && letter <= 'z' ? 0x20 : 0;
 }
 
 static bool scan_is_here(const struct scan_needle *needle, const char *data)
 {
+    if (needle->is_cased)
+        return memcmp(data, needle->text, needle->len) == 0;
     for (size_t i = 0; i < needle->len; i++)
-        if ((char)(data[i] | scan_case(needle->text[i])) != needle->text[i])
+        if ((char)(data[i] | scan_case(needle, needle->text[i])) != needle->text[i])
             return false;
     return true;
 }
@@ -297,7 +302,7 @@ static bool scan_is_here(const struct scan_needle *needle, const char *data)
 static size_t scan_find_plain(const struct scan_needle *needle, const char *data, size_t at,
                               size_t len)
 {
-    const char wanted = needle->text[needle->first], in_case = scan_case(wanted);
+    const char wanted = needle->text[needle->first], in_case = scan_case(needle, wanted);
     for (; at + needle->len <= len; at++)
         if ((char)(data[at + needle->first] | in_case) == wanted && scan_is_here(needle, data + at))
             return at;
@@ -311,8 +316,9 @@ SCAN_AVX2 static bool scan_find_avx2(const struct scan_needle *needle, const cha
                                      size_t *ret_at)
 {
     char a = needle->text[needle->first], b = needle->text[needle->second];
-    const __m256i first = _mm256_set1_epi8(a), first_case = _mm256_set1_epi8(scan_case(a));
-    const __m256i second = _mm256_set1_epi8(b), second_case = _mm256_set1_epi8(scan_case(b));
+    const __m256i first = _mm256_set1_epi8(a), first_case = _mm256_set1_epi8(scan_case(needle, a));
+    const __m256i second = _mm256_set1_epi8(b),
+                  second_case = _mm256_set1_epi8(scan_case(needle, b));
     const char *from = data + needle->first, *other = data + needle->second;
     size_t at = 0, last = len - needle->len + 1; /* places */
     for (; last - at >= 32; at += 32) {
@@ -337,8 +343,8 @@ static bool scan_find_sse2(const struct scan_needle *needle, const char *data, s
                            size_t *ret_at)
 {
     char a = needle->text[needle->first], b = needle->text[needle->second];
-    const __m128i first = _mm_set1_epi8(a), first_case = _mm_set1_epi8(scan_case(a));
-    const __m128i second = _mm_set1_epi8(b), second_case = _mm_set1_epi8(scan_case(b));
+    const __m128i first = _mm_set1_epi8(a), first_case = _mm_set1_epi8(scan_case(needle, a));
+    const __m128i second = _mm_set1_epi8(b), second_case = _mm_set1_epi8(scan_case(needle, b));
     const char *from = data + needle->first, *other = data + needle->second;
     size_t at = 0, last = len - needle->len + 1; /* places */
     for (; last - at >= 16; at += 16) {

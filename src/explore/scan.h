@@ -16,14 +16,15 @@ size_t scan_count_newlines(const char *data, size_t len);
 bool scan_is_utf8(const char *data, size_t len);
 bool scan_is_ascii(const char *data, size_t len);
 
-/* A literal that is looked for in any case of ASCII letters. */
+/* A literal that is looked for, in any case of ASCII letters unless it is cased. */
 struct scan_needle {
-    const char *text;     /* in lower case; the caller's */
-    size_t len;           /* not 0 */
+    const char *text; /* in lower case unless it is cased; the caller's */
+    size_t len;       /* not 0 */
+    bool is_cased;
     size_t first, second; /* the places of its two rarest bytes; the same if it has one byte */
 };
 
-void scan_needle_set(struct scan_needle *needle, const char *text, size_t len);
+void scan_needle_set(struct scan_needle *needle, const char *text, size_t len, bool is_cased);
 /* Where it is for the first time; `len` if it is not there. */
 size_t scan_find(const struct scan_needle *needle, const char *data, size_t len);
 /* How rare its bytes are: from 0, a letter as common as e, to 100 and more. */

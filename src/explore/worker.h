@@ -11,7 +11,7 @@
  *       -> {"text","offset","chars"}, and "is_cut":true if the text is shorter than it should be,
  *          because an answer has at most EXPLORE_ANSWER_MAX bytes
  *   {"op":"grep","source":K,"pattern":…,"context_lines":2,"max_results":100,"is_literal":false,
- *    "threads":0}
+ *    "is_cased":false,"threads":0}
  *       -> {"hits":[{"line","text","before":[…],"after":[…]}],"count","is_cut"}; lines from 1,
  * texts of at most EXPLORE_LINE_CHARS characters, "column" if a text begins inside its line;
  *          "is_cut" if there are more hits. What matches: explore/grep.h. ERR_INVALID with a

@@ -112,34 +112,13 @@ static void explore_grep_on_done(void *context, json_t *result)
 static const struct explore_listener explore_grep_listener = {.on_done = explore_grep_on_done,
                                                               .on_failed = explore_call_failed};
 
-/* The worker's searches take upper and lower case for the same; an expression can say otherwise. */
-static void explore_grep_put_pattern(const struct call *call, struct buf *out)
-{
-    const char *text = call_text(call, "pattern", ""), *end;
-    bool is_literal = call_bool(call, "literal", false);
-    if (!call_bool(call, "case", false)) {
-        buf_append_str(out, text);
-        return;
-    }
-    buf_append_str(out, is_literal ? "(?-i)\\Q" : "(?-i)");
-    while (is_literal && (end = strstr(text, "\\E")) != NULL) {
-        buf_append(out, text, (size_t)(end - text));
-        buf_append_str(out, "\\E\\\\E\\Q");
-        text = end + 2;
-    }
-    buf_printf(out, "%s%s", text, is_literal ? "\\E" : "");
-}
-
 static void explore_grep_run(struct call *call)
 {
-    _buf_ struct buf pattern = BUF_INIT(MIB);
-    explore_grep_put_pattern(call, &pattern);
-    json_t *request =
-        json_pack("{s:s, s:s, s:I, s:I}", "op", "grep", "pattern", buf_str(&pattern),
-                  "context_lines", (json_int_t)call_int(call, "context_lines", GREP_AROUND),
-                  "max_results", (json_int_t)call_int(call, "max_results", GREP_DEFAULT));
-    if (call_bool(call, "literal", false) && !call_bool(call, "case", false))
-        json_object_set_new(request, "is_literal", json_true());
+    json_t *request = json_pack(
+        "{s:s, s:s, s:I, s:I, s:b, s:b}", "op", "grep", "pattern", call_text(call, "pattern", ""),
+        "context_lines", (json_int_t)call_int(call, "context_lines", GREP_AROUND), "max_results",
+        (json_int_t)call_int(call, "max_results", GREP_DEFAULT), "is_literal",
+        call_bool(call, "literal", false), "is_cased", call_bool(call, "case", false));
     explore_call_ask(call, request, &explore_grep_listener);
 }
 

@@ -147,6 +147,7 @@ class Peer:
         self.late: Dict[int, tuple] = {}  # read ends of earlier cells
         self.names: Optional[str] = None  # what cells are to tell of them
         self.exit_ends = False  # an exit of a cell ends the interpreter
+        self.explores = False  # cells may call operations of the daemon
         self.notes: List[Dict[str, str]] = []  # of a head that woke: what could not be put right
         self._repeat_at = 0.0  # when the last interrupt is sent once more
 
@@ -223,6 +224,8 @@ class Peer:
             frame["names"] = self.names
         if self.exit_ends:
             frame["exit_ends"] = True
+        if self.explores:
+            frame["explore"] = True
         self._repeat_at = 0.0
         self.send(frame, (out_write, err_write))
         os.close(out_write)

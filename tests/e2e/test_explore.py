@@ -201,6 +201,20 @@ def test_hostile_calls_are_refused(explorer):
 
 
 @pytest.mark.one_mode
+@pytest.mark.parametrize("pattern, told", [
+    ("'^(a+)+$'", "too expensive for the line at byte 9: match limit exceeded. Make it simpler"),
+    ("'((((a{1,99}){1,99}){1,99}){1,99}){1,99}'", "the pattern is too large"),
+    ("'|'.join(f'{n:x}q.*z' for n in range(6000))", "the pattern is too large"),
+    ("'x' * 20_000 + '|a!'", "3: aaa"),
+])
+def test_patterns_that_would_take_for_ever_end(explorer, pattern, told):
+    explorer.put("hostile.txt", b"fine\nyes\n" + b"a" * 60 + b"!\n")
+    (line,) = ast.literal_eval(explorer.out(f"print(grep({pattern}, 'hostile.txt', 0))"))
+    assert told in line
+    assert explorer.out("print(peek(6))") == f"{TEXT[:6]}\n"
+
+
+@pytest.mark.one_mode
 @pytest.mark.parametrize("code, value", [
     ("3 × 4 − 2", "10"),
     ("len(“it’s 47°”)", "8"),

@@ -51,10 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     size_t pattern_len = (size_t)(nul - data), len = size - pattern_len - 1;
     const char *text = (const char *)nul + 1;
-    for (int is_literal = 0; is_literal <= 1; is_literal++) {
+    for (int way = 0; way < 4; way++) {
         struct err e = {0};
         struct grep_hits hits;
-        struct grep *g = grep_new((const char *)data, pattern_len, is_literal, &e);
+        struct grep *g = grep_new((const char *)data, pattern_len, way & 1, way & 2, &e);
         if (g == NULL) {
             require(e.code != ERR_NONE && e.message[0] != '\0' && e.advice[0] != '\0');
             continue;

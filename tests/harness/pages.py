@@ -38,3 +38,11 @@ def differs(told, expected):
 def last_object(text):
     """The JSON object on the last line that a command wrote."""
     return json.loads(text.strip().splitlines()[-1])
+
+
+def write_between(page, program, text):
+    """What stands between the marks of a program on a page becomes the text."""
+    begin, end = f"<!-- {program} --update -->\n", f"<!-- end of {program} -->\n"
+    before, rest = (SOURCE / page).read_text().split(begin)
+    after = rest.split(end)[1]
+    (SOURCE / page).write_text(f"{before}{begin}\n{text}\n{end}{after}")

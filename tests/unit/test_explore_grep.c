@@ -15,7 +15,7 @@ static char *lines_of(const char *pattern, size_t pattern_len, bool is_literal, 
     struct err e = {0};
     struct grep_hits hits;
     struct buf out = BUF_INIT(MIB);
-    struct grep *g = grep_new(pattern, pattern_len, is_literal, &e);
+    struct grep *g = grep_new(pattern, pattern_len, is_literal, false, &e);
     if (g == NULL || grep_run(g, text, len, max, crew, 0, &hits, &e) < 0) {
         grep_free(g);
         return mem_strdup(e.message);
@@ -69,6 +69,10 @@ static void matches_are_pythons(void **state)
         {"(\\w)\\1", "abc\nabba", "1"},
         {"(?P<c>\\w)-(?P=c)", "a-b\na-a", "1"},
         {"(?i)foo", "Foo\nbar", "0"},
+        {"(?-i)Foo", "foo\nFoo\nFOO", "1"},
+        {"(?-i)Foo|b[ab]r", "foo\nFoo\nBar\nbar", "1 3"},
+        {"(?-i)F(?i:oo)", "foo\nFOO\nFo", "1"},
+        {"(?-i)\xc3\x89t", "\xc3\x89t\n\xc3\xa9t\n\xc3\x89T", "0"},
         {"caf.$", "caf\xc3\xa9\ncafe\ncaf", "0 1"},
         {"^.{4}$", "caf\xc3\xa9\ncafe\ncaf", "0 1"},
         {"CAF\xc3\x89", "caf\xc3\xa9\ncafe\nCAF\xc3\x89", "0 2"},
@@ -137,7 +141,7 @@ static void hostile_patterns_are_told(void **state)
         {"(*LIMIT_MATCH=1)a", "verb"},
         {"a(?C1)", "callout"},
         {"a\\Cb", "position"},
-        {"((a{1000}){1000}){1000}", "position"},
+        {"((a{1000}){1000}){1000}", "too large"},
         {"(?<=a+)b", "position"},
         {"^(a+)+$", "too expensive"},
         {"^(a|aa)+$", "too expensive"},
@@ -164,7 +168,7 @@ static void hostile_patterns_are_told(void **state)
     for (size_t i = 0; i < EXPLORE_PATTERN_MAX; i++)
         huge[i] = i % 2 == 0 ? 'b' : '|';
     _free_ char *alternatives = lines_of(huge, EXPLORE_PATTERN_MAX - 1, false, "a\nb", 3, 9, NULL);
-    assert_true(strcmp(alternatives, "1") == 0 || strstr(alternatives, "position") != NULL);
+    assert_true(strcmp(alternatives, "1") == 0 || strstr(alternatives, "too large") != NULL);
 }
 
 /* A text of many pieces: lines of all kinds, some of them longer than a piece. */
@@ -218,7 +222,7 @@ static void pieces_and_threads_change_nothing(void **state)
     for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
         struct err e;
         struct grep_hits hits;
-        struct grep *g = grep_new(patterns[i], strlen(patterns[i]), false, &e);
+        struct grep *g = grep_new(patterns[i], strlen(patterns[i]), false, false, &e);
         assert_non_null(g);
         assert_int_equal(grep_run(g, text, len, SIZE_MAX / 2, crew, 0, &hits, &e), 0);
         size_t n = 0, n_lines = 0;
@@ -259,18 +263,19 @@ static void literals_of_patterns_are_known(void **state)
         {"Foo", "foo", true, true},         {"foo|BAR|b\\.z", "foo bar b.z", true, true},
         {"foo.*barr", "barr", false, true}, {"error \\d+", "error ", false, true},
         {"^foo$", "foo", false, true},      {"(get|set)(x)", "get set", false, true},
-        {"ab?c+d*", "a", false, true},      {"(?:abc)?de", "de", false, true},
+        {"ab?c+d*", "c", false, true},      {"(?:abc)?de", "de", false, true},
         {"a|b|.", "", false, true},         {"[abc]", "", false, true},
         {"(?=abc)d", "d", false, true},     {"(?!abc).", "", false, true},
         {"\\Qabc\\E", "", false, false},    {"(?x) a b", "", false, false},
         {"(?s)abc", "", false, false},      {"abc\\12", "", false, false},
+        {"(?-i)Foo", "Foo", true, true},    {"(?-i)(?i:Foo)", "", false, false},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct pattern p;
         struct err e;
         _buf_ struct buf got = BUF_INIT(KIB);
         const char *text = cases[i].pattern;
-        assert_int_equal(pattern_read(&p, text, strlen(text), false, &e), 0);
+        assert_int_equal(pattern_read(&p, text, strlen(text), false, false, &e), 0);
         for (size_t k = 0; k < p.n_needles; k++) {
             buf_append_str(&got, k > 0 ? " " : "");
             buf_append(&got, p.needles[k].text, p.needles[k].len);

@@ -12,6 +12,7 @@
 #include "drivers/bash/children.h"
 #include "drivers/bash/completeness.h"
 #include "drivers/bash/completion.h"
+#include "drivers/bash/explore.h"
 #include "drivers/bash/imports.h"
 #include "drivers/bash/input.h"
 #include "drivers/bash/interrupts.h"
@@ -255,8 +256,12 @@ static void exec(void)
     children_notice();
     input_begin_cell(id);
     begin_names();
+    if (session.request.explores)
+        explore_install(&session.channel);
+    explore_begin_cell(id);
     names_begin_cell(wish_of(&session.request.names));
     cell_run(session.request.code.data, session.request.exit_ends, &verdict);
+    explore_end_cell();
     answer_done(id, &verdict);
 }
 
@@ -399,6 +404,7 @@ static void serve_one(void)
         break;
     case REQUEST_WAKE:  /* we are awake */
     case REQUEST_INPUT: /* its cell is over */
+    case REQUEST_RESULT:
     case REQUEST_OTHER:
         close_reserve();
         break;

@@ -15,11 +15,6 @@
 
 static pid_t session_pid;
 
-/* `exit` has a code of its own since bash 5.2, and the older one is an interrupt's alone. */
-#ifndef EXITBLTIN
-#define EXITBLTIN EXITPROG
-#endif
-
 /* Bytes of bash's exit_shell() that its first calls are in. */
 enum { EXIT_SHELL_HEAD = 64 };
 

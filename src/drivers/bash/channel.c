@@ -126,6 +126,34 @@ int channel_wait(const struct channel *c, int64_t timeout_ms, const sigset_t *ma
     return n < 0 ? -errno : n;
 }
 
+/* A lock of the socket's inode, which is a process's and not of the open file that all share. */
+static int lock_file(const struct channel *c, int command, short type, pid_t *ret_owner)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
+    if (fcntl(c->fd, command, &lock) < 0)
+        return -errno;
+    *ret_owner = lock.l_type == F_UNLCK ? 0 : lock.l_pid;
+    return 0;
+}
+
+int channel_lock(const struct channel *c)
+{
+    pid_t ignored;
+    return lock_file(c, F_SETLKW, F_WRLCK, &ignored);
+}
+
+void channel_unlock(const struct channel *c)
+{
+    pid_t ignored;
+    lock_file(c, F_SETLK, F_UNLCK, &ignored);
+}
+
+pid_t channel_locked_by(const struct channel *c)
+{
+    pid_t owner = 0;
+    return lock_file(c, F_GETLK, F_WRLCK, &owner) < 0 ? 0 : owner;
+}
+
 int channel_send(struct channel *c, const struct buf *payload)
 {
     if (payload->overflowed || payload->len > FRAME_BYTES_MAX)

@@ -36,6 +36,13 @@ bool channel_has_unread(const struct channel *c);
  * 1: there is something, 0: the time is over, -EINTR: a signal came. */
 int channel_wait(const struct channel *c, int64_t timeout_ms, const sigset_t *mask);
 
+/* Subshells have the socket too: who asks the daemon holds the lock until the answer is there. It
+ * goes with the process that holds it. 0, or -EINTR: a signal came. */
+int channel_lock(const struct channel *c);
+void channel_unlock(const struct channel *c);
+/* Another process that holds it, or 0. */
+pid_t channel_locked_by(const struct channel *c);
+
 /* Sends one frame. */
 int channel_send(struct channel *c, const struct buf *payload);
 

@@ -5,6 +5,7 @@
 #include "drivers/bash/input.h"
 
 #include "drivers/bash/imports.h"
+#include "drivers/bash/interrupts.h"
 #include "drivers/bash/request.h"
 #include "wire/json.h"
 
@@ -88,20 +89,6 @@ static int64_t ms_left(const struct question *q)
     return MAX(left, (int64_t)0);
 }
 
-/* 1: something has arrived, 0: too late, -EINTR: the shell has a signal to look at. Without the
- * mask a signal that comes between our look and the wait would be slept through. */
-static int wait_for_answer(const struct question *q)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &old);
-    int r = -EINTR;
-    if (!interrupt_state && !terminating_signal)
-        r = channel_wait(input.channel, ms_left(q), &old);
-    sigprocmask(SIG_SETMASK, &old, NULL);
-    return r;
-}
-
 /* A line is in `typed` afterwards, or nothing at the end of the input. */
 static int take_answer(void)
 {
@@ -136,20 +123,22 @@ static int ask(struct question *q)
     json_put_member_text(&json, "prompt", q->prompt, strnlen(q->prompt, PROMPT_BYTES_MAX));
     json_put_member_bool(&json, "password", q->is_password);
     json_put_object_end(&json);
-    int r = channel_send(input.channel, &frame);
+    int r = channel_lock(input.channel);
     if (r < 0)
         return r;
-    q->prompt = ""; /* of the first line only */
-    for (;;) {
-        r = wait_for_answer(q);
+    r = channel_send(input.channel, &frame);
+    if (r == 0)
+        q->prompt = ""; /* of the first line only */
+    for (bool is_asked = r == 0; is_asked;) {
+        r = interrupts_wait(input.channel, ms_left(q));
         if (r == 0)
             q->is_late = true;
-        if (r <= 0)
-            return r;
-        r = take_answer();
-        if (r != -EAGAIN)
-            return r;
+        if (r > 0)
+            r = take_answer();
+        is_asked = r == -EAGAIN;
     }
+    channel_unlock(input.channel);
+    return r;
 }
 
 /* ---- reading -----------------------------------------------------------------------------------

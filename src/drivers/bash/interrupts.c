@@ -6,6 +6,7 @@
 
 #include "drivers/bash/imports.h"
 
+#include <errno.h>
 #include <time.h>
 
 /* Bash loses an interrupt now and then (while a trap on DEBUG runs, for one): it gets it again. */
@@ -153,4 +154,17 @@ void interrupts_end_cell(void)
 {
     gate.is_running = 0;
     interrupts_take_hit();
+}
+
+/* Without the mask a signal that comes between our look and the wait would be slept through. */
+int interrupts_wait(const struct channel *channel, int64_t timeout_ms)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &old);
+    int r = -EINTR;
+    if (!interrupt_state && !terminating_signal)
+        r = channel_wait(channel, timeout_ms, &old);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return r;
 }

@@ -26,3 +26,8 @@ void interrupts_end_cell(void);
 
 /* Was the running cell interrupted? From then on it is not any more: what follows is the trap. */
 bool interrupts_take_hit(void);
+
+/* Waits for what the daemon says to the running cell, for at most `timeout_ms` (negative: for
+ * ever). 1: something has arrived, 0: the time is over, -EINTR: the shell has a signal to look at.
+ */
+int interrupts_wait(const struct channel *channel, int64_t timeout_ms);

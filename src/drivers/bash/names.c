@@ -409,16 +409,27 @@ static void put_short_text(struct json_out *json, const char *text)
     json_put_member_str(json, "text", cut);
 }
 
-static void put_members(struct json_out *json, SHELL_VAR *variable)
+static void put_identity(struct json_out *json, SHELL_VAR *variable)
 {
     json_put_key(json, "name");
     put_name(json, variable->name);
     json_put_member_str(json, "type", type_of(variable));
+}
+
+static bool is_scalar(const SHELL_VAR *variable)
+{
+    return !function_p(variable) && !array_p(variable) && !assoc_p(variable) &&
+           variable->value != NULL;
+}
+
+static void put_members(struct json_out *json, SHELL_VAR *variable)
+{
+    put_identity(json, variable);
     if (array_p(variable)) {
         json_put_member_int(json, "len", array_num_elements(array_cell(variable)));
     } else if (assoc_p(variable)) {
         json_put_member_int(json, "len", HASH_ENTRIES(assoc_cell(variable)));
-    } else if (!function_p(variable) && variable->value != NULL) {
+    } else if (is_scalar(variable)) {
         json_put_member_int(json, "len", (int64_t)strlen(variable->value));
         put_short_text(json, variable->value);
     }
@@ -492,4 +503,24 @@ void names_put_cell(struct json_out *json)
 void names_put_all(struct json_out *json, int64_t max_items)
 {
     put_manifest(json, MAX(max_items, (int64_t)1));
+}
+
+static void put_one_short(SHELL_VAR *variable, void *context)
+{
+    struct item_list *list = context;
+    if (list->left-- <= 0)
+        return;
+    json_put_object(list->json);
+    put_identity(list->json, variable);
+    if (is_scalar(variable))
+        put_short_text(list->json, variable->value);
+    json_put_object_end(list->json);
+}
+
+void names_put_short(struct json_out *json, int64_t max_items)
+{
+    struct item_list list = {.json = json, .left = max_items};
+    json_put_array(json);
+    walk_all(put_one_short, &list);
+    json_put_array_end(json);
 }

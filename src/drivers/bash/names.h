@@ -32,3 +32,6 @@ bool names_put_about(struct json_out *json, const char *name);
 
 /* The manifest as of now. */
 void names_put_all(struct json_out *json, int64_t max_items);
+
+/* At most `max_items` of the user's names, in short: a list of {name, type, text}. */
+void names_put_short(struct json_out *json, int64_t max_items);

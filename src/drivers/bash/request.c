@@ -190,6 +190,74 @@ static bool skip_value(struct scanner *s, int depth)
     return take_text(s, &text) || take_bool(s, &flag) || take_int(s, &number);
 }
 
+/* A value as it stands there, up to the comma or bracket after it. */
+static bool take_raw(struct scanner *s, struct request_text *ret)
+{
+    skip_space(s);
+    char *begin = s->at;
+    int depth = 0;
+    bool is_in_string = false;
+    for (; s->at < s->end; s->at++) {
+        char c = *s->at;
+        if (is_in_string) {
+            if (c == '\\')
+                s->at++;
+            is_in_string = c != '"';
+        } else if (c == '"') {
+            is_in_string = true;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if (depth == 0 && (c == ',' || c == '}' || c == ']')) {
+            break;
+        } else if (c == '}' || c == ']') {
+            depth--;
+        }
+    }
+    s->at = MIN(s->at, s->end);
+    *ret = (struct request_text){begin, (size_t)(s->at - begin)};
+    return s->at > begin && depth == 0 && !is_in_string;
+}
+
+bool request_find(struct request_text object, const char *name, struct request_text *ret_value)
+{
+    struct scanner s = {object.data, object.data + object.len};
+    struct request_text key;
+    size_t len = strlen(name);
+    if (object.data == NULL || !take(&s, '{'))
+        return false;
+    do {
+        skip_space(&s);
+        key = (struct request_text){s.at, 0}; /* the daemon's names: no colon, nothing escaped */
+        while (s.at < s.end && *s.at != ':')
+            s.at++;
+        key.len = (size_t)(s.at - key.data);
+        if (!take(&s, ':') || !take_raw(&s, ret_value))
+            return false;
+        if (key.len == len + 2 && memcmp(key.data + 1, name, len) == 0)
+            return true;
+    } while (take(&s, ','));
+    return false;
+}
+
+bool request_take(struct request_text *list, struct request_text *ret_value)
+{
+    struct scanner s = {list->data, list->data + list->len};
+    if (!take(&s, '[') && !take(&s, ','))
+        return false;
+    if (!take_raw(&s, ret_value))
+        return false;
+    *list = (struct request_text){s.at, (size_t)(s.end - s.at)};
+    return true;
+}
+
+void request_unquote(struct request_text *value)
+{
+    struct scanner s = {value->data, value->data + value->len};
+    struct request_text text;
+    if (value->len > 0 && *value->data == '"' && take_string(&s, &text))
+        *value = text;
+}
+
 static bool take_env(struct scanner *s, struct bash_request *r)
 {
     if (take_word(s, "null"))
@@ -213,6 +281,7 @@ static enum request_op op_of(const struct request_text *name)
         [REQUEST_SETUP] = "setup",
         [REQUEST_EXEC] = "exec",
         [REQUEST_INPUT] = "input",
+        [REQUEST_RESULT] = "result",
         [REQUEST_NAMES] = "names",
         [REQUEST_DECLARATIONS] = "declarations",
         [REQUEST_IS_COMPLETE] = "is_complete",
@@ -272,10 +341,16 @@ static bool take_member(struct scanner *s, struct bash_request *r)
         return take_bool(s, &r->is_eof);
     if (strcmp(key.data, "exit_ends") == 0)
         return take_bool(s, &r->exit_ends);
+    if (strcmp(key.data, "explore") == 0)
+        return take_bool(s, &r->explores);
     if (strcmp(key.data, "body") == 0)
         return take_bool(s, &r->has_body);
     if (strcmp(key.data, "env") == 0)
         return take_env(s, r);
+    if (strcmp(key.data, "result") == 0)
+        return take_raw(s, &r->result);
+    if (strcmp(key.data, "error") == 0)
+        return take_raw(s, &r->error);
     return skip_value(s, 0);
 }
 

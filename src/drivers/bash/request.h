@@ -10,6 +10,7 @@ enum request_op {
     REQUEST_SETUP,
     REQUEST_EXEC,
     REQUEST_INPUT,
+    REQUEST_RESULT,
     REQUEST_NAMES,
     REQUEST_DECLARATIONS,
     REQUEST_IS_COMPLETE,
@@ -41,6 +42,7 @@ struct bash_request {
     bool exit_ends; /* of exec: `exit` ends the shell, not only the cell */
     bool has_body;  /* of a record */
     bool has_room;  /* of wake: the copy is a branch, with a room of its own to enter first */
+    bool explores;  /* of exec: its code may call operations of the daemon */
     bool has_debug; /* of checkpoint: somebody may trace the shell */
     struct request_text code;
     struct request_text names; /* of exec: none, changes or full */
@@ -52,6 +54,8 @@ struct bash_request {
     struct request_text name;
     struct request_text type;
     struct request_text advice;
+    struct request_text result; /* of a call: these two are JSON as it came, see below */
+    struct request_text error;
     struct {
         struct request_text name;
         struct request_text value;
@@ -62,3 +66,12 @@ struct bash_request {
 /* Changes the payload, of which the request is then a view. False if it is not one JSON object as
  * the daemon writes them. */
 bool request_read(struct bash_request *r, char *payload, size_t len);
+
+/* JSON that was left as it came is looked into with these; no text of it is NUL-terminated. */
+
+/* The value of a member of an object. False if there is none. */
+bool request_find(struct request_text object, const char *name, struct request_text *ret_value);
+/* Takes the first value of a list out of it. False at its end. */
+bool request_take(struct request_text *list, struct request_text *ret_value);
+/* A string becomes its text, in place; other values stay what they are. */
+void request_unquote(struct request_text *value);

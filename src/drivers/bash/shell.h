@@ -43,6 +43,11 @@ void bash_history_disable(void);
 #define EXIT_TRAP 0
 #endif
 
+/* `exit` has a code of its own since bash 5.2, and the older one is an interrupt's alone. */
+#ifndef EXITBLTIN
+#define EXITBLTIN EXITPROG
+#endif
+
 /* trap.h, flags.h and the state of the executor. */
 int signal_is_trapped(int sig);
 int signal_is_ignored(int sig);

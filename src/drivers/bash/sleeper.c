@@ -7,6 +7,7 @@
 #include "drivers/bash/cell.h"
 #include "drivers/bash/children.h"
 #include "drivers/bash/descriptors.h"
+#include "drivers/bash/explore.h"
 #include "drivers/bash/input.h"
 #include "drivers/bash/interrupts.h"
 #include "drivers/bash/notes.h"
@@ -84,6 +85,7 @@ static bool wake(void)
         cell_renew();
         children_renew();
         input_renew();
+        explore_renew();
         interrupts_renew();
         announce('h');
         sigprocmask(SIG_SETMASK, &sleeper.mask, NULL);

@@ -127,7 +127,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     if (status < 0)
         _exit(0);
     interrupts_take();
-    channel_fill(&channel);
+    channel_fill(&channel, NULL);
     deliver_frames();
     interrupts_take_nothing();
 }
@@ -213,18 +213,34 @@ static napi_value js_send(napi_env unused, napi_callback_info info)
     return undefined();
 }
 
+/* The next frame's text, or undefined. */
+static napi_value receive(bool (*gives_up)(void))
+{
+    const char *payload;
+    size_t len;
+    while (!channel_next(&channel, &payload, &len))
+        if (!channel_fill(&channel, gives_up))
+            return undefined();
+    napi_value text = NULL;
+    napi_create_string_utf8(env, payload, len, &text);
+    return text;
+}
+
 /* receive(): the next frame's text; waits for it */
 static napi_value js_receive(napi_env unused, napi_callback_info info)
 {
     (void)unused;
     (void)info;
-    const char *payload;
-    size_t len;
-    while (!channel_next(&channel, &payload, &len))
-        channel_fill(&channel);
-    napi_value text = NULL;
-    napi_create_string_utf8(env, payload, len, &text);
-    return text;
+    return receive(NULL);
+}
+
+/* receiveInCell(): likewise; undefined if the cell that runs is to end. A signal that comes right
+ * before the wait is repeated by the watcher. */
+static napi_value js_receive_in_cell(napi_env unused, napi_callback_info info)
+{
+    (void)unused;
+    (void)info;
+    return receive(interrupts_is_asked);
 }
 
 /* User code had closed 1 or 2, and the pipes took their places. */
@@ -388,6 +404,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         {"tidy", js_tidy},
         {"send", js_send},
         {"receive", js_receive},
+        {"receiveInCell", js_receive_in_cell},
         {"beginCell", js_begin_cell},
         {"endCell", js_end_cell},
         {"stopCell", js_stop_cell},

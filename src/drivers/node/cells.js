@@ -33,6 +33,7 @@ function run(frame, callback) {
     isStopped: false, // in the middle, and nothing of it is on the stack any more
     exitEnds: frame.exit_ends === true, // process.exit() is for the process
     exitCode: undefined, // of process.exit()
+    isConcluded: false, // by conclude()
     exitCodeBefore: exits.current(),
   });
   running = cell;
@@ -133,15 +134,22 @@ function leave(code) {
   return false;
 }
 
+/* The cell that runs, and calls this, has done what it was to do: nothing more of it runs. */
+function conclude() {
+  running.isConcluded = true;
+  addon.stopCell();
+  for (;;); // until V8 has noticed
+}
+
 /* Nothing else is on the stack. */
 function interrupt() {
   const cell = running;
   if (cell === null) return;
   host.asyncWrap.clearAsyncIdStack();
   cell.isStopped = true;
-  if (cell.exitCode !== undefined) {
+  if (cell.exitCode !== undefined || cell.isConcluded) {
     const error = { name: 'SystemExit', message: String(cell.exitCode) };
-    cell.verdict = cell.exitCode === 0
+    cell.verdict = (cell.exitCode ?? 0) === 0
       ? { status: 'ok', value: null, error: null }
       : { status: 'error', value: null, error };
     finish(cell);
@@ -200,4 +208,4 @@ function warmUp(then, rounds = WARM_ROUNDS) {
   });
 }
 
-Object.assign(exports, { run, interrupt, leave, fail, answered, isRunning, warmUp });
+Object.assign(exports, { run, interrupt, conclude, leave, fail, answered, isRunning, warmUp });

@@ -115,16 +115,18 @@ static void drop_used(struct node_channel *channel)
     }
 }
 
-void channel_fill(struct node_channel *channel)
+bool channel_fill(struct node_channel *channel, bool (*gives_up)(void))
 {
     drop_used(channel);
     size_t size = wanted(channel);
     make_room(channel, size);
     for (;;) {
+        if (gives_up != NULL && gives_up())
+            return false;
         ssize_t n = receive(channel, size);
         if (n > 0) {
             channel->len += (size_t)n;
-            return;
+            return true;
         }
         if (n < 0 && errno == EAGAIN)
             wait_for(channel->fd, POLLIN);

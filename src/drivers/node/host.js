@@ -185,6 +185,7 @@ function errnoError(rc) {
 module.exports = {
   addon,
   newError: (message) => new Error(message),
+  parseJSON: JSON.parse,
   wrapFunction,
   wrapMethod,
   makeImport,

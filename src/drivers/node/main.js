@@ -12,8 +12,8 @@ const SESSION_FD = 3;
 /* In the order in which they build on each other. */
 const MODULES = [
   'text', 'hidden', 'streams', 'children', 'evaluator', 'sources', 'errors', 'outputs', 'failures',
-  'signals', 'exits', 'globals', 'names', 'stdin', 'cells', 'displays', 'advice', 'references',
-  'functions', 'graph', 'records', 'overview', 'save', 'restore', 'completeness',
+  'signals', 'exits', 'globals', 'names', 'stdin', 'cells', 'displays', 'exploring', 'advice',
+  'references', 'functions', 'graph', 'records', 'overview', 'save', 'restore', 'completeness',
   'completion', 'session',
 ];
 

@@ -35,6 +35,11 @@ function begin() {
   original = new Set(Object.getOwnPropertyNames(host.global));
 }
 
+/* One that was given later. */
+function give(name) {
+  original.add(name);
+}
+
 function isUsers(name) {
   return !name.startsWith('_') && name.length <= MAX_NAME_CHARS;
 }
@@ -212,5 +217,5 @@ function report(wanted) {
 }
 
 Object.assign(exports, {
-  UNSET, ACCESSOR, begin, all, typeOf, isObject, describe, manifest, report, settle,
+  UNSET, ACCESSOR, begin, give, all, typeOf, isObject, describe, manifest, report, settle,
 });

@@ -13,6 +13,7 @@ const completion = load('completion');
 const displays = load('displays');
 const evaluator = load('evaluator');
 const exits = load('exits');
+const exploring = load('exploring');
 const failures = load('failures');
 const globals = load('globals');
 const names = load('names');
@@ -44,7 +45,7 @@ function fatal(message) {
 
 const OPERATIONS = {
   __proto__: null,
-  exec: (frame) => cells.run(frame, done),
+  exec,
   input: (frame) => stdin.answer(frame),
   names: (frame) => send({ ev: 'names', names: names.manifest(frame.max ?? DEFAULT_NAMES) }),
   declarations: () => send({ ev: 'declarations', ...overview.describe() }),
@@ -61,6 +62,11 @@ const OPERATIONS = {
 function onFrame(payload) {
   const frame = JSON.parse(payload);
   OPERATIONS[frame.op]?.(frame);
+}
+
+function exec(frame) {
+  if (frame.explore) exploring.install(call);
+  cells.run(frame, done);
 }
 
 function setup({ cwd, env }) {
@@ -95,8 +101,34 @@ function display(cell, output) {
   for (;;) {
     const frame = JSON.parse(addon.receive());
     if (frame.op === 'ack') return;
-    if (backlog.push(frame) === 1) host.setImmediate(takeBacklog);
+    keep(frame);
   }
+}
+
+/* What an operation of the daemon answers, about this session: a frame with `result` or `error`, of
+   which what is made for the user is in the user's realm. A cell that is interrupted ends here. */
+function call(cell, op, args) {
+  const question = JSON.stringify({ ev: 'call', id: cell.id, op, args });
+  addon.shield(true);
+  addon.send(question);
+  for (;;) {
+    const payload = addon.receiveInCell();
+    if (payload === undefined) {
+      addon.shield(false);
+      for (;;); // until V8 has noticed that the cell is to end
+    }
+    const frame = JSON.parse(payload);
+    if (frame.op === 'result' && frame.id === cell.id) {
+      if ('result' in frame) frame.result = host.parseJSON(payload).result;
+      addon.shield(false);
+      return frame;
+    }
+    keep(frame);
+  }
+}
+
+function keep(frame) {
+  if (backlog.push(frame) === 1) host.setImmediate(takeBacklog);
 }
 
 function takeBacklog() {

@@ -4,6 +4,10 @@ million tokens, once with all of the text in its context, and explored in a sess
 program plays a model that knows the functions: what it would send (the code of its cells) and read
 (their answers as text) is counted in tokens of o200k (npm's gpt-tokenizer).
 
+The same is done by the reference implementation of recursive language models (rlms of PyPI) in its
+own REPL, with a model that is a script too (peer_rlm.py). It is installed below build/ once; where
+that cannot be done, its columns are empty.
+
     python3 tests/bench/needle/needle.py             prints the table
     python3 tests/bench/needle/needle.py --update    ... and writes it into docs/EXPLORE.md
 
@@ -11,8 +15,10 @@ How long a model takes to its first token is not measured: there is no model her
 
 import argparse
 import io
+import json
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,9 +30,9 @@ sys.path[:0] = [str(SOURCE / "tests"), str(SOURCE / "tests/mcp"), str(HERE.paren
 
 import economy  # noqa: E402
 from harness.daemon import Daemon, find_binary  # noqa: E402
+from harness.pages import write_between  # noqa: E402
 
-PAGE = SOURCE / "docs/EXPLORE.md"
-BEGIN, END = "<!-- needle.py --update -->\n", "<!-- end of needle.py -->\n"
+PEER = "rlms==0.1.3"
 USERS = ["ana", "ben", "chloe", "dmitri", "eun-ji", "farid", "greta", "hiro"]
 WORDS = "request cache worker index queue batch shard lease quota merge retry token".split()
 
@@ -92,7 +98,31 @@ def tables(reader):
     return shown, as_json
 
 
-def measure(client, n_lines):
+def install_peer(folder):
+    """The Python that has it; None if there is no way to it, which is said."""
+    program = folder / "bin/python"
+    command = [program, "-m", "pip", "install", "-q", "--disable-pip-version-check", PEER]
+    try:
+        if not (folder / "installed").exists():
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+            subprocess.run(command, check=True)
+            (folder / "installed").touch()
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"{PEER} could not be installed and is not measured: {error}", file=sys.stderr)
+        return None
+    return program
+
+
+def measure_peer(program, text, expected, folder):
+    """In a process of its own: its calls, what its model was sent and said, its seconds."""
+    path = folder / "text"
+    path.write_text(text)
+    told = subprocess.run([program, HERE / "peer_rlm.py", path, str(expected)], check=True,
+                          stdout=subprocess.PIPE)
+    return json.loads(told.stdout)
+
+
+def measure(client, n_lines, peer, folder):
     lines = list(log_lines(n_lines, 1))
     text = "\n".join(lines) + "\n"
     counts = {}
@@ -102,9 +132,9 @@ def measure(client, n_lines):
             counts[user] = counts.get(user, 0) + 1
     expected = max(counts.items(), key=lambda pair: pair[1])
     session = client.spawn(explore=True)
-    client.call("PUT", f"{session.path}/contexts/context", text.encode())
     reader = Reader(client, session)
     began = time.monotonic()
+    client.call("PUT", f"{session.path}/contexts/context", text.encode())
     find_needle(reader)
     add_up(reader, expected)
     seconds = time.monotonic() - began
@@ -125,7 +155,9 @@ def measure(client, n_lines):
     reader.take()
     shown, as_json = tables(reader)
     client.request("DELETE", session.path)
-    return {"text": len(text), "sample": sample, "explored": explored, "calls": calls,
+    other = measure_peer(peer, text, expected, folder) if peer else None
+    return {"peer": other, "text": len(text), "sample": sample,
+            "explored": explored, "calls": calls,
             "seconds": seconds, "archived": archived, "toon": shown, "json": as_json}
 
 
@@ -144,6 +176,17 @@ def report(rows):
                      f"{whole / explored:.0f}× | {archived or '–'} | "
                      f"{f'{whole / archived:.0f}×' if archived else '–'} | {row['calls']} | "
                      f"{row['seconds']:.2f} |")
+    lines += ["", f"The same beside `{PEER}`, which has the text as a variable of a Python process "
+                  "without a sandbox. Loading the text is in the seconds; what each tells its "
+                  "model before the first call is not in the tokens.", "",
+              "| text | cells | calls of rlms | tokens | of rlms | seconds | of rlms |",
+              "|---|--:|--:|--:|--:|--:|--:|"]
+    for row in rows:
+        if peer := row["peer"]:
+            explored, of_peer, rules = tokens_of([row["explored"], peer["explored"], peer["rules"]])
+            lines.append(f"| {row['text'] / 1e6:.1f} MB | {row['calls']} | {peer['calls']} | "
+                         f"{explored} | {of_peer} (+ {rules} before) | {row['seconds']:.2f} | "
+                         f"{peer['seconds']:.2f} |")
     toon, as_json = tokens_of([rows[0]["toon"], rows[0]["json"]])
     lines += ["", f"A folder of 60 files: {as_json} tokens as JSON, {toon} as TOON "
                   f"({100 - 100 * toon / as_json:.0f} % fewer)."]
@@ -154,19 +197,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--update", action="store_true")
     args = parser.parse_args()
+    peer = install_peer(SOURCE / "build/needle-rlms")
     with tempfile.TemporaryDirectory() as folder:
         daemon = Daemon(find_binary(), pathlib.Path(folder) / "data",
                         config="default_profile: min\n")
         try:
-            rows = [measure(daemon.client, n) for n in (2800, 560_000)]
+            rows = [measure(daemon.client, n, peer, pathlib.Path(folder)) for n in (2800, 560_000)]
         finally:
             daemon.stop()
     table = report(rows)
     print(table)
     if args.update:
-        page = PAGE.read_text()
-        before, rest = page.split(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + table + "\n" + END + rest.split(END)[1])
+        write_between("docs/EXPLORE.md", "needle.py", table)
 
 
 if __name__ == "__main__":
