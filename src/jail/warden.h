@@ -23,12 +23,13 @@ enum warden_event_type {
     WARDEN_ZYGOTE_READY,  /* zygote, text: the JSON report that the zygote wrote about itself */
     WARDEN_ZYGOTE_EXITED, /* zygote, status, text: the end of what it wrote to stderr */
     WARDEN_ENTERED,       /* jail, head, pid: an interpreter walked in; it speaks on its socket.
-                             After warden_adopt also bytes: the anonymous memory of the jail;
-                             and others, if it is a checkpoint */
+                             Of an adopted checkpoint also bytes: the anonymous memory of the
+                             jail; and others */
     WARDEN_ROOM,          /* jail, fd: the key of a room that was asked for; yours to close */
     WARDEN_REFUSED,       /* jail, head, text: no interpreter, nothing of it is left; and no jail,
                              unless others have walked into it */
-    WARDEN_EXITED,        /* jail, head, pid, status, oom_kills, peak_bytes, pids_refused */
+    WARDEN_EXITED,        /* jail, head, pid, status; oom_kills, peak_bytes and pids_refused unless
+                             it was a checkpoint or a saver that ended by itself */
     WARDEN_SIGNALED,      /* jail, head: a signal that was asked for is on its way */
     WARDEN_CLEARED,       /* jail, head, bytes: how many processes besides the head were ended;
                              text: empty, or why the jail had to be ended as a whole */

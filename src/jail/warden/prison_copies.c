@@ -137,20 +137,15 @@ void prison_adopt(const struct request *r, int pidfd)
     i->pid = pid;
     i->kind = (enum warden_kind)r->number;
     map_set(&prison.inmates_by_pid, prison_key((uint64_t)pid).text, i);
-    if (i->kind == WARDEN_CHECKPOINT)
+    struct report report = {.type = WARDEN_ENTERED, .jail = j->id, .head = i->head, .pid = pid};
+    if (i->kind == WARDEN_CHECKPOINT) {
         welcome_checkpoint(i);
-    else if (i->kind == WARDEN_SAVER)
-        rank(i, RANK_SAVER);
-    else
-        rank(i, JAIL_HEAD_RANK);
-    prison_tell(
-        &(struct report){.type = WARDEN_ENTERED,
-                         .jail = j->id,
-                         .head = i->head,
-                         .pid = pid,
-                         .others = (uint32_t)i->census.count,
-                         .bytes = cgroup_anonymous_bytes(&prison.factory->cgroups, &j->cgroup)},
-        "");
+        report.others = (uint32_t)i->census.count;
+        report.bytes = cgroup_anonymous_bytes(&prison.factory->cgroups, &j->cgroup);
+    } else {
+        rank(i, i->kind == WARDEN_SAVER ? RANK_SAVER : JAIL_HEAD_RANK);
+    }
+    prison_tell(&report, "");
 }
 
 /* The inner pids of checkpoints and savers; the list is the caller's. Returns their number. */

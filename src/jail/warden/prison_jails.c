@@ -171,16 +171,15 @@ void prison_refuse(struct inmate *i, const char *why)
 void prison_inmate_exited(struct inmate *i, int status)
 {
     struct jail *j = i->jail;
+    const struct cgroup_parent *cgroups = &prison.factory->cgroups;
     struct report report = {
-        .type = WARDEN_EXITED,
-        .jail = j->id,
-        .head = i->head,
-        .pid = i->pid,
-        .status = status,
-        .oom_kills = cgroup_oom_kills(&prison.factory->cgroups, &j->cgroup),
-        .pids_refused = cgroup_pids_refused(&prison.factory->cgroups, &j->cgroup),
-        .peak_bytes = cgroup_peak_bytes(&prison.factory->cgroups, &j->cgroup),
-    };
+        .type = WARDEN_EXITED, .jail = j->id, .head = i->head, .pid = i->pid, .status = status};
+    /* Copies come and go with every cell, and nobody asks why one ended unless it was killed. */
+    if (i->kind == WARDEN_HEAD || WIFSIGNALED(status)) {
+        report.oom_kills = cgroup_oom_kills(cgroups, &j->cgroup);
+        report.pids_refused = cgroup_pids_refused(cgroups, &j->cgroup);
+        report.peak_bytes = cgroup_peak_bytes(cgroups, &j->cgroup);
+    }
     bool was_checkpoint = i->kind == WARDEN_CHECKPOINT;
     remove_inmate(i);
     if (was_checkpoint && !j->is_ending)
