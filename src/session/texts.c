@@ -441,6 +441,13 @@ static int texts_start(struct exploring_order *o, const struct explore_place *pl
     }
     if (place->url != NULL)
         return texts_fetch(o, place, e);
+    const json_t *spill;
+    if (hash == NULL && place->context == NULL && place->file_path != NULL &&
+        exploring_find_spill(session, place->file_path, &spill, e)) {
+        hash = json_string_value(json_object_get(spill, "hash"));
+        if (hash == NULL)
+            return -1;
+    }
     if (hash == NULL && place->context == NULL && place->file_path != NULL) {
         o->is_pdf = place->member == NULL && texts_is_pdf(place->file_path);
         return texts_get_file(o, place->file_path, e);

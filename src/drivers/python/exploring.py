@@ -16,7 +16,6 @@ Call = Callable[[str, Dict[str, Any]], Any]
 ListNames = Callable[[], List[Dict[str, str]]]  # of the user's variables: name, type, text
 
 _MAIN = "context"  # the name of the context that functions mean if none is named
-_SPILLED = "/spill/"  # where the whole output of a cell lies whose answer was cut
 _PIECE_CHARS = 200_000  # of a context that is copied
 
 
@@ -164,8 +163,6 @@ class Functions:
     ) -> List[str]:
         """Lines of the context, or of a file, that match a regular expression, whatever their
         case, with the lines around them."""
-        if pattern.startswith(_SPILLED) and file_path and not file_path.startswith(_SPILLED):
-            pattern, file_path = file_path, pattern  # grep(path, pattern), likewise
         args = {"pattern": pattern, "context_lines": context_lines, **_place(file_path)}
         try:
             lines: List[str] = self._call("explore.grep", args)["lines"]
