@@ -75,6 +75,7 @@ struct config_notebook {
 struct config_explore {
     uint32_t timeout_secs;          /* of a cell, in a session that has a context */
     uint32_t general_timeout_secs;  /* and in one that has none */
+    uint32_t max_context_mb;        /* of one context */
     uint32_t output_cap;            /* characters that a cell shows in an answer */
     const char *spill_dir;          /* where functions find the output of cells that show more */
     uint32_t max_grep_results;      /* of a search that asks for no other number */

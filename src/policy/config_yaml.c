@@ -187,7 +187,8 @@ static int config_yaml_read_notebook(struct reader *r, const struct reader_field
 /* A name for people's eyes: nothing is opened by it. */
 static int read_spill_dir(struct reader *r, const struct reader_field *f, void *object)
 {
-    static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/.";
+    static const char signs[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/.";
     struct config_explore *explore = object;
     if (reader_expect_text(r, f->name, SPILL_DIR_MAX_BYTES) < 0)
         return -1;
@@ -208,6 +209,7 @@ static const struct reader_field explore_fields[] = {
     {"timeout_seconds", reader_u32, offsetof(struct config_explore, timeout_secs), 1, 86400},
     {"general_timeout_seconds", reader_u32, offsetof(struct config_explore, general_timeout_secs),
      1, 86400},
+    {"max_context_mb", reader_u32, offsetof(struct config_explore, max_context_mb), 1, 8192},
     {"output_cap", reader_u32, offsetof(struct config_explore, output_cap), 100, 16 << 20},
     {"spill_dir", read_spill_dir, 0, 0, 0},
     {"max_grep_results", reader_u32, offsetof(struct config_explore, max_grep_results), 1, 1000},
@@ -306,6 +308,7 @@ static void set_defaults(struct config *c, const char *file)
         .checkpoints_kept = 8,
         .explore = {.timeout_secs = 600,
                     .general_timeout_secs = 120,
+                    .max_context_mb = 8192,
                     .output_cap = 8192,
                     .spill_dir = "/spill",
                     .max_grep_results = 100,

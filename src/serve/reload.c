@@ -18,6 +18,7 @@ struct engine_config reload_engine_config(const struct config *config)
         .state_mb = config->session_state_mb,
         .suspended_ttl_secs = config->suspended_ttl_secs,
         .redacts_credentials = config->explore.redacts_credentials,
+        .context_mb = config->explore.max_context_mb,
         .output_cap = config->explore.output_cap,
         .notebooks = {.max_cells = config->notebook.max_cells,
                       .max_output_kb = config->notebook.max_output_kb,

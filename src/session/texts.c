@@ -23,8 +23,6 @@ enum {
     TEXTS_PATIENCE_MS = 30000,  /* for the next of them */
     TEXTS_FETCHED_MAX = 200000, /* characters of a page */
 };
-#define TEXTS_BYTES_MAX ((int64_t)8 << 30)
-
 /* One question on its way. Whatever the text is made of becomes a blob first, so that nobody can
  * change it while it is read:
  *
@@ -181,6 +179,15 @@ static void texts_read(struct exploring_order *o, int source, int64_t bytes)
     uv_queue_work(o->engine->loop, &o->uv, texts_read_in_worker, texts_on_read);
 }
 
+static int texts_check_size(const struct exploring_order *o, int64_t bytes, struct err *e)
+{
+    uint32_t most = o->engine->config.context_mb;
+    if (bytes >= 0 && (uint64_t)bytes <= (uint64_t)most * MIB)
+        return 0;
+    err_set(e, ERR_TOO_LARGE, "the text has more than %u MiB", most);
+    return err_advise(e, "Load it in parts, or raise explore.max_context_mb of the configuration.");
+}
+
 /* ---- a file of the workspace ----------------------------------------------------------------- */
 
 static void texts_on_file(void *context, const struct file_result *result)
@@ -189,13 +196,10 @@ static void texts_on_file(void *context, const struct file_result *result)
     struct err e;
     int64_t bytes = json_integer_value(json_object_get(result->details, "length"));
     o->file = NULL;
-    if (bytes >= 0 && bytes <= TEXTS_BYTES_MAX) {
+    if (texts_check_size(o, bytes, &e) < 0)
+        texts_end(o, NULL, &e);
+    else
         texts_read(o, take_fd(&o->source), bytes);
-        return;
-    }
-    err_set(&e, ERR_TOO_LARGE, "the file has more than %lld GiB",
-            (long long)(TEXTS_BYTES_MAX >> 30));
-    texts_end(o, NULL, &e);
 }
 
 static void texts_on_no_file(void *context, const struct err *e)
@@ -382,7 +386,7 @@ static int texts_ask(struct exploring_order *o, struct err *e)
     struct exploring *x = &o->session->exploring;
     struct explore_source source;
     _fd_ int fd = texts_open(o, e);
-    if (fd < 0)
+    if (fd < 0 || texts_check_size(o, lseek(fd, 0, SEEK_END), e) < 0)
         return -1;
     if (x->worker == NULL)
         x->worker = explore_worker_new(o->engine->loop);

@@ -68,6 +68,7 @@ class Answer(_AnswerAlways, total=False):
     is_final: bool
     final_answer: str
     stuck: str
+    spill: Spill
     saved_through: int
     rolled_back_to: int
     rolled_back_cells: t.List[int]
@@ -196,6 +197,16 @@ class Name(_NameAlways, total=False):
     dtype: str
     bytes: int
     text: str
+
+
+class _SpillAlways(t.TypedDict):
+    path: str
+    chars: int
+    lines: int
+
+
+class Spill(_SpillAlways, total=False):
+    """The output of a cell, as a file."""
 
 
 class _NotUndoneAlways(t.TypedDict):
@@ -526,6 +537,29 @@ class Chunk(_ChunkAlways, total=False):
     """A piece of a text: explore.peek shows it."""
 
 
+class _ChunkSummariesAlways(t.TypedDict):
+    chunks: t.List[ChunkSummary]
+    note: str
+
+
+class ChunkSummaries(_ChunkSummariesAlways, total=False):
+    """A text in pieces, each with what it is."""
+
+
+class _ChunkSummaryAlways(t.TypedDict):
+    index: int
+    start: int
+    end: int
+    char_count: int
+    line_count: int
+    first_line: str
+    summary: str
+
+
+class ChunkSummary(_ChunkSummaryAlways, total=False):
+    """What is known of a piece of a text."""
+
+
 class _ArchiveAlways(t.TypedDict):
     format: str
     files: t.List[ArchiveMember]
@@ -690,6 +724,7 @@ class ExploreState(_ExploreStateAlways, total=False):
     findings: t.Any
     hits: t.Any
     final: t.Any
+    spills: t.Any
     tree: t.Any
 
 
@@ -715,6 +750,15 @@ class _NodesAlways(t.TypedDict):
 
 class Nodes(_NodesAlways, total=False):
     """Nodes of the research tree."""
+
+
+class _ResearchAlways(t.TypedDict):
+    tree: t.Any
+    log: t.Any
+
+
+class Research(_ResearchAlways, total=False):
+    """What was explored, to be kept elsewhere."""
 
 
 class _MarkAlways(t.TypedDict):
