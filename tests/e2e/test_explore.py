@@ -201,28 +201,6 @@ def test_hostile_calls_are_refused(explorer):
 
 
 @pytest.mark.one_mode
-@pytest.mark.parametrize("code, value", [
-    ("3 × 4 − 2", "10"),
-    ("len(“it’s 47°”)", "8"),
-    ("x = 5\nx ≥ 5 and 2² == 4", "True"),
-    ("print(‘a’)", None),
-])
-def test_typographic_signs_are_replaced_if_the_code_does_not_compile(session, code, value):
-    answer = session.exec(code)
-    assert answer.status == "ok", answer
-    assert (answer["value"] or {"text": None})["text"] == value
-    assert answer.replaced.startswith("replaced ")
-
-
-@pytest.mark.one_mode
-def test_signs_in_texts_and_in_code_that_compiles_stay(session):
-    assert session.value("'47° × “x”'") == "'47° × “x”'"
-    assert "replaced" not in session.exec("é = '×'")
-    broken = session.exec("3 ×× ]")
-    assert broken.error.name == "SyntaxError" and "replaced" not in broken
-
-
-@pytest.mark.one_mode
 def test_tools_for_models(client, explorer):
     def tool(tool_name, **args):
         answer = client.call("POST", f"/v1/tools/{tool_name}",

@@ -394,6 +394,8 @@ export interface Run {
   error?: string | null;
   /** How long it ran. */
   execution_time_ms: number;
+  /** Typographic signs without which the code ran. */
+  replaced?: string;
   /** What could not be saved, or loaded. */
   state_errors?: any;
   /** How large the state is that was kept. */
@@ -1336,6 +1338,8 @@ export interface Ran {
   last_status?: number;
   /** If it left. */
   exit_code?: number;
+  /** Typographic signs without which it ran. */
+  replaced?: string;
 }
 
 /** The end of a stream of events. */
@@ -1942,6 +1946,8 @@ export interface ReplAnswer {
   advice?: string;
   /** exec: of a !command that failed. */
   command_status?: number;
+  /** exec: typographic signs without which the code ran. */
+  replaced?: string;
   /** exec: the checkpoint that a crash led to. */
   rolled_back_to?: number;
   /** exec: the cells that this undid. */

@@ -315,6 +315,7 @@ class Run(_RunAlways, total=False):
 
     state: t.Optional[str]
     error: t.Optional[str]
+    replaced: str
     state_errors: t.Any
     state_bytes: int
     state_expires_at: str
@@ -1160,6 +1161,7 @@ class Ran(_RanAlways, total=False):
     number: int
     last_status: int
     exit_code: int
+    replaced: str
 
 
 class _WatchedAlways(t.TypedDict):
@@ -1699,6 +1701,7 @@ class ReplAnswer(t.TypedDict, total=False):
     last_status: int
     advice: str
     command_status: int
+    replaced: str
     rolled_back_to: int
     rolled_back_cells: t.List[int]
     restored_from: str
