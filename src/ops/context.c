@@ -160,7 +160,7 @@ static void context_put_on_kept(struct call *call, const char *hash)
 
 static void context_put_run(struct call *call)
 {
-    call_upload(call, context_put_on_kept);
+    call_upload(call, engine_config_of(call->engine)->context_mb, context_put_on_kept);
 }
 
 const struct op op_context_put = {

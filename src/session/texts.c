@@ -1,5 +1,6 @@
 /* Questions about texts, in the daemon: fetched from where they lie, unpacked, then asked about.
  * Owns the orders that are under way. */
+#include "base/clock.h"
 #include "base/fd.h"
 #include "explore/archive.h"
 #include "explore/fetch.h"
@@ -23,6 +24,7 @@ enum {
     TEXTS_PATIENCE_MS = 30000,  /* for the next of them */
     TEXTS_FETCHED_MAX = 200000, /* characters of a page */
 };
+
 /* One question on its way. Whatever the text is made of becomes a blob first, so that nobody can
  * change it while it is read:
  *
@@ -128,7 +130,7 @@ static void texts_read_in_worker(uv_work_t *uv)
         return;
     while (o->status == 0 && left > 0) {
         struct pollfd wait = {.fd = o->source, .events = POLLIN};
-        ssize_t n = poll(&wait, 1, TEXTS_PATIENCE_MS) > 0
+        ssize_t n = poll(&wait, 1, (int)clock_scaled_ms(TEXTS_PATIENCE_MS)) > 0
                         ? read(o->source, piece, (size_t)MIN(left, (int64_t)TEXTS_PIECE))
                         : -1;
         if (n < 0)
@@ -472,16 +474,16 @@ static struct exploring_order *texts_begin(struct session *session, const char *
                                            struct err *e)
 {
     struct exploring_order *o = mem_alloc(sizeof(*o));
-    *o =
-        (struct exploring_order){.session = session,
-                                 .engine = session->engine,
-                                 .request = request,
-                                 .limit_ms = name != NULL ? EXPLORING_OPEN_MS : EXPLORING_LIMIT_MS,
-                                 .member = place->member != NULL ? mem_strdup(place->member) : NULL,
-                                 .made = -1,
-                                 .source = -1,
-                                 .listener = listener,
-                                 .context = context};
+    *o = (struct exploring_order){
+        .session = session,
+        .engine = session->engine,
+        .request = request,
+        .limit_ms = clock_scaled_ms(name != NULL ? EXPLORING_OPEN_MS : EXPLORING_LIMIT_MS),
+        .member = place->member != NULL ? mem_strdup(place->member) : NULL,
+        .made = -1,
+        .source = -1,
+        .listener = listener,
+        .context = context};
     snprintf(o->name, sizeof(o->name), "%s", name != NULL ? name : "");
     list_append(&session->exploring.orders, &o->node);
     session_restart_idle(session);
