@@ -165,6 +165,48 @@ def test_calls_over_http_are_the_same(client, explorer):
     assert client.call("GET", f"{explorer.path}/contexts")["contexts"][0]["chars"] == len(TEXT)
 
 
+@pytest.mark.one_mode
+def test_pieces_are_described_without_a_model(client, explorer):
+    half = (len(TEXT) + 1) // 2
+    (first, second) = look(explorer, "summarize_chunks('errors by user', n_chunks=2, overlap=0)")
+    assert (first["start"], first["end"], first["first_line"]) == (0, half, LINES[0])
+    assert first["line_count"] == TEXT[:half].count("\n") + 1
+    assert second["summary"].startswith(f"[no model] chars {half}-{len(TEXT)}, ")
+    told = client.call("POST", f"{explorer.path}/explore/summaries", {"n_chunks": 2, "overlap": 0})
+    assert told["chunks"] == [first, second] and "no model" in told["note"]
+    assert state(client, explorer)["tree"]["nodes"]["X1"]["query"].startswith("task='errors by user'")
+
+
+@pytest.mark.one_mode
+def test_research_is_told_and_put_back(client, explorer):
+    explorer.exec("peek(1); grep('error'); peek(2); mark_analyzed('G1')")
+    explorer.exec("kept = get_research().to_dict(); log = get_exploration_log().to_dict()")
+    assert look(explorer, "kept['version'], sorted(kept['nodes']), log['total_events']"
+                ) == (1, ["G1", "P1", "P2"], 3)
+    told = client.call("GET", f"{explorer.path}/explore/research")
+    client.call("POST", f"{explorer.path}/reset", {})
+    assert look(explorer, "get_research().to_dict()['nodes']") == {}
+    assert explorer.value("get_research().from_dict(kept)") == "<research tree: 3 nodes>"
+    assert explorer.value("get_exploration_log().from_dict(log)") == "<exploration log: 3 events>"
+    assert "[+] G1: grep(pattern='error')" in explorer.out("print(get_state())")
+    client.call("POST", f"{explorer.path}/reset", {})
+    assert client.call("PUT", f"{explorer.path}/explore/research", told) == told
+    for bad in ({"tree": {"version": 2}}, {"tree": [1]}, {"log": {"total_events": -1}},
+                {"tree": {"version": 1, "nodes": {"../x": {}}, "counters": {}}}):
+        assert client.request("PUT", f"{explorer.path}/explore/research", bad).status == 400
+    assert explorer.exec("get_research().from_dict(7)").status == "error"
+    assert client.call("GET", f"{explorer.path}/explore/research") == told
+
+
+@pytest.mark.one_mode
+def test_several_contexts_have_names(client, explorer):
+    load(client, explorer, b"other text", "notes")
+    shown = explorer.out("print(get_state())").splitlines()
+    assert shown[:2] == [f"context: str ({len(TEXT)} chars)", "context 'notes': str (10 chars)"]
+    seen = client.call("POST", f"{explorer.path}/explore/peek", {"context": "notes"})
+    assert seen["text"] == "other text"
+
+
 def test_an_interrupt_ends_the_wait(explorer):
     answer = explorer.exec("while True: peek(5)", timeout_ms=1500)
     assert answer.status == "timeout"
