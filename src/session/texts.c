@@ -42,6 +42,7 @@ struct exploring_order {
     uint64_t limit_ms;
     char name[EXPLORING_NAME_MAX + 1]; /* of the context that the text becomes; "": none */
     char hash[BLOB_HEX_SIZE];          /* what it is made of so far; "": nothing is there yet */
+    int64_t recorded;                  /* bytes that a context or an output has; -1: others */
     char *member;                      /* of the archive, that is to be read next; else NULL */
     bool is_pdf;                       /* its text is to be read next */
     struct file_order *file;           /* the archivist is asked; else NULL */
@@ -383,12 +384,22 @@ static void texts_on_answer(void *context, json_t *result, const struct err *e)
     texts_end(o, told, &bad);
 }
 
+/* A new context may not be too large; what was kept before has to be as it was. */
+static int texts_check_bytes(const struct exploring_order *o, int64_t bytes, struct err *e)
+{
+    if (o->recorded < 0 || bytes == o->recorded)
+        return o->name[0] != '\0' ? texts_check_size(o, bytes, e) : 0;
+    err_set(e, ERR_CONFLICT, "the text became shorter on the disk: it has %lld bytes of %lld",
+            (long long)bytes, (long long)o->recorded);
+    return err_advise(e, "Load it once more.");
+}
+
 static int texts_ask(struct exploring_order *o, struct err *e)
 {
     struct exploring *x = &o->session->exploring;
     struct explore_source source;
     _fd_ int fd = texts_open(o, e);
-    if (fd < 0 || texts_check_size(o, lseek(fd, 0, SEEK_END), e) < 0)
+    if (fd < 0 || texts_check_bytes(o, lseek(fd, 0, SEEK_END), e) < 0)
         return -1;
     if (x->worker == NULL)
         x->worker = explore_worker_new(o->engine->loop);
@@ -447,20 +458,19 @@ static int texts_start(struct exploring_order *o, const struct explore_place *pl
     }
     if (place->url != NULL)
         return texts_fetch(o, place, e);
-    const json_t *spill;
-    if (hash == NULL && place->context == NULL && place->file_path != NULL &&
-        exploring_find_spill(session, place->file_path, &spill, e)) {
-        hash = json_string_value(json_object_get(spill, "hash"));
-        if (hash == NULL)
-            return -1;
-    }
-    if (hash == NULL && place->context == NULL && place->file_path != NULL) {
+    bool is_file = hash == NULL && place->context == NULL && place->file_path != NULL;
+    const json_t *kept = NULL;
+    if (is_file && !exploring_find_spill(session, place->file_path, &kept, e)) {
         o->is_pdf = place->member == NULL && texts_is_pdf(place->file_path);
         return texts_get_file(o, place->file_path, e);
     }
+    if (hash == NULL && !is_file)
+        kept = exploring_context(session,
+                                 place->context != NULL ? place->context : EXPLORING_CONTEXT, e);
     if (hash == NULL) {
-        const char *name = place->context != NULL ? place->context : EXPLORING_CONTEXT;
-        hash = json_string_value(json_object_get(exploring_context(session, name, e), "hash"));
+        hash = json_string_value(json_object_get(kept, "hash"));
+        o->recorded =
+            place->member == NULL ? json_integer_value(json_object_get(kept, "bytes")) : -1;
     }
     if (hash == NULL)
         return -1;
@@ -480,6 +490,7 @@ static struct exploring_order *texts_begin(struct session *session, const char *
         .request = request,
         .limit_ms = clock_scaled_ms(name != NULL ? EXPLORING_OPEN_MS : EXPLORING_LIMIT_MS),
         .member = place->member != NULL ? mem_strdup(place->member) : NULL,
+        .recorded = -1,
         .made = -1,
         .source = -1,
         .listener = listener,
