@@ -97,9 +97,8 @@ static void explore_grep_on_done(void *context, json_t *result)
     explore_grep_put_lines(lines, json_object_get(result, "hits"));
     bool is_cut = json_is_true(json_object_get(result, "is_cut"));
     if (is_cut)
-        json_array_append_new(lines,
-                              json_sprintf("[... truncated at %lld results]",
-                                           (long long)explore_grep_most(call)));
+        json_array_append_new(lines, json_sprintf("[... truncated at %lld results]",
+                                                  (long long)explore_grep_most(call)));
     _buf_ struct buf query = BUF_INIT(KIB * 128), found = BUF_INIT(KIB * 64);
     buf_printf(&query, "pattern='%s'%s", call_text(call, "pattern", ""), explore_call_place(call));
     for (size_t i = 0; i < json_array_size(lines) && !found.overflowed; i++)

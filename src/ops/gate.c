@@ -383,8 +383,7 @@ const struct jail_limits *call_limits(struct call *call)
  * agent may ask for. */
 static const struct session_usual *usual_of(struct call *call, const struct session *session)
 {
-    struct session_usual *usual =
-        arena_copy(&call->arena, &session->usual, sizeof(session->usual));
+    struct session_usual *usual = arena_copy(&call->arena, &session->usual, sizeof(session->usual));
     const struct config_explore *explore = &call->policy->config->explore;
     if (usual->timeout_ms > 0 || !session->exploring.is_on || call->grant == NULL)
         return usual;

@@ -196,7 +196,7 @@ struct exec {
     json_t *extra;
     bool spills;         /* what it writes is kept whole, because its session explores */
     struct spill *spill; /* that; NULL: nothing so far */
-    char *replaced; /* what the code would be without, if it does not compile; NULL: nothing */
+    char *replaced;      /* what the code would be without, if it does not compile; NULL: nothing */
 
     struct cell_record *record; /* NULL if the cell is not recorded, or not any more */
     bool runs_given_cell;       /* one that the notebook had before */

@@ -116,7 +116,8 @@ static int exploring_write(int blobs, json_t *state, struct blob_put *ret)
 {
     const char *names[MAX(EXPLORING_CONTEXTS_MAX, EXPLORING_SPILLS_MAX)], *name;
     size_t n = 0, n_entries = 2; /* the top and the state */
-    json_t *contexts = json_object_get(state, "contexts"), *spills = json_object_get(state, "spills");
+    json_t *contexts = json_object_get(state, "contexts"),
+           *spills = json_object_get(state, "spills");
     json_t *entry;
     _json_ json_t *by_name = json_object();
     _buf_ struct buf text = BUF_INIT(EXPLORING_STATE_MAX), list = BUF_INIT(MANIFEST_BYTES_MAX);
@@ -296,7 +297,6 @@ void exploring_init(struct session *session)
 void exploring_free(struct session *session)
 {
     struct exploring *x = &session->exploring;
-    texts_end_all(session);
     explore_worker_free(take_ptr(x->worker));
     json_decref(take_ptr(x->state));
     timeline_hold_files(session, x->kept, "");

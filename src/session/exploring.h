@@ -53,11 +53,11 @@ static inline const json_t *exploring_final_of(const struct exploring *x, uint64
 
 /* Where the text is that a question is about. */
 struct explore_place {
-    const char *context;   /* by its name; NULL: see file_path */
+    const char *context; /* by its name; NULL: see file_path */
     /* Below /workspace, or an output that is a file; NULL, as `context`: the context "context". */
     const char *file_path;
-    const char *hash;      /* a blob that the caller has put; NULL: one of those above */
-    const char *member;    /* the file in the archive that the text is; NULL: it is the text */
+    const char *hash;   /* a blob that the caller has put; NULL: one of those above */
+    const char *member; /* the file in the archive that the text is; NULL: it is the text */
     /* A page of the web that is to be fetched; NULL: none of it. From these domains only. */
     const char *url;
     const char *const *domains;
@@ -117,7 +117,7 @@ void exploring_reset(struct session *session);
 /* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void exploring_init(struct session *session);
-void exploring_free(struct session *session);
+void exploring_free(struct session *session); /* nobody waits for an answer any more */
 void exploring_put_context(struct session *session, const char *name, json_t *context);
 void texts_end_all(struct session *session); /* whoever waits for an answer about one is told */
 /* Keeps the state, if it has changed, and returns the name of what was kept; "": there is none. */

@@ -32,9 +32,8 @@ static void spill_drop(struct spill *spill)
     json_decref(spill->entry);
     json_decref(spill->file);
     buf_free(&spill->note);
-    *spill = (struct spill){.head = BUF_INIT(SPILL_MEMORY),
-                            .tail = BUF_INIT(SIZE_MAX / 4),
-                            .note = BUF_INIT(64 * KIB)};
+    *spill = (struct spill){
+        .head = BUF_INIT(SPILL_MEMORY), .tail = BUF_INIT(SIZE_MAX / 4), .note = BUF_INIT(64 * KIB)};
 }
 
 void spill_free(struct spill *spill)
@@ -137,16 +136,16 @@ void spill_end(struct exec *exec)
     struct spill *spill = exec->spill;
     if (spill == NULL || spill->status < 0 || !spill_is_long(spill, engine->config.output_cap))
         return;
-    spill->status = spill->writer != NULL ? blob_writer_finish(spill->writer, &put)
-                                          : blob_put_bytes(engine->blobs, spill->head.data,
-                                                           spill->head.len, &put);
+    spill->status = spill->writer != NULL
+                        ? blob_writer_finish(spill->writer, &put)
+                        : blob_put_bytes(engine->blobs, spill->head.data, spill->head.len, &put);
     if (spill->status < 0)
         return;
     snprintf(name, sizeof(name), "turn_%llu.txt", (unsigned long long)exec->id);
-    spill->entry = json_pack(
-        "{s:s, s:s, s:I, s:I, s:I}", "name", name, "hash", blob_hex(&put.hash, hex), "bytes",
-        (json_int_t)put.bytes, "chars", (json_int_t)spill->chars, "lines",
-        (json_int_t)(spill->line_ends + !spill->ends_line));
+    spill->entry =
+        json_pack("{s:s, s:s, s:I, s:I, s:I}", "name", name, "hash", blob_hex(&put.hash, hex),
+                  "bytes", (json_int_t)put.bytes, "chars", (json_int_t)spill->chars, "lines",
+                  (json_int_t)(spill->line_ends + !spill->ends_line));
 }
 
 /* ---- the note -------------------------------------------------------------------------------- */
@@ -197,8 +196,7 @@ static void spill_put_summary(const struct spill *spill, struct buf *out)
         buf_append(out, spill->head.data, spill->head.len);
         return;
     }
-    size_t head =
-        spill_head_len(&spill->head, head_lines, SPILL_PREVIEW_CHARS - SPILL_TAIL_CHARS);
+    size_t head = spill_head_len(&spill->head, head_lines, SPILL_PREVIEW_CHARS - SPILL_TAIL_CHARS);
     size_t tail = spill_tail_len(&spill->tail, tail_lines, SPILL_TAIL_CHARS);
     const char *last = spill->tail.data + spill->tail.len - tail;
     chars_prefix(buf_str(&spill->head), head, SIZE_MAX, &head_chars);
@@ -222,8 +220,8 @@ void spill_enter(struct exec *exec)
     exploring_spill_path(exec->session, spill->entry, path);
     _json_ json_t *dropped = exploring_add_spill(exec->session, json_incref(spill->entry));
     spill->file = json_pack("{s:s, s:O, s:O}", "path", path, "chars", chars, "lines", lines);
-    buf_printf(out, "[Output: %lld chars, %lld lines → %s]\n",
-               (long long)json_integer_value(chars), (long long)json_integer_value(lines), path);
+    buf_printf(out, "[Output: %lld chars, %lld lines → %s]\n", (long long)json_integer_value(chars),
+               (long long)json_integer_value(lines), path);
     spill_put_summary(spill, out);
     spill_begin_line(out);
     if (spill->bytes > SPILL_BYTES_MAX)

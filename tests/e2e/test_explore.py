@@ -173,7 +173,8 @@ def test_pieces_are_described_without_a_model(client, explorer):
     assert second["summary"].startswith(f"[no model] chars {half}-{len(TEXT)}, ")
     told = client.call("POST", f"{explorer.path}/explore/summaries", {"n_chunks": 2, "overlap": 0})
     assert told["chunks"] == [first, second] and "no model" in told["note"]
-    assert state(client, explorer)["tree"]["nodes"]["X1"]["query"].startswith("task='errors by user'")
+    node = state(client, explorer)["tree"]["nodes"]["X1"]
+    assert node["query"] == "task='errors by user', n_chunks=2"
 
 
 @pytest.mark.one_mode

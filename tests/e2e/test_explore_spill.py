@@ -1,5 +1,5 @@
-"""What a cell of a session that explores writes beyond the cap is a file: the answer says where, and
-peek and grep look into it."""
+"""What a cell of a session that explores writes beyond the cap is a file: the answer says where,
+and peek and grep look into it."""
 
 import ast
 
@@ -25,8 +25,9 @@ def head_and_tail(path):
     lines = PRINTED.splitlines(keepends=True)
     first, last = "".join(lines[:15]), "".join(lines[-5:])
     between = len(PRINTED) - len(first) - len(last)
-    return (f"[Output: {len(PRINTED)} chars, 1000 lines → {path}]\n{first}[... {between} chars ...]\n"
-            f"{last}[peek(\"{path}\") and grep(\"{path}\", \"pattern\") look into it]\n")
+    return (f"[Output: {len(PRINTED)} chars, 1000 lines → {path}]\n{first}"
+            f"[... {between} chars ...]\n{last}"
+            f"[peek(\"{path}\") and grep(\"{path}\", \"pattern\") look into it]\n")
 
 
 @pytest.mark.smoke
@@ -48,12 +49,14 @@ def test_long_output_is_a_file(explorer):
 @pytest.mark.one_mode
 def test_every_form_of_an_answer_says_so(client, explorer):
     def text(**members):
-        return client.request("POST", f"{explorer.path}/exec", {"code": MANY, **members}).body.decode()
+        answer = client.request("POST", f"{explorer.path}/exec", {"code": MANY, **members})
+        return answer.body.decode()
 
     number = explorer.exec("1").number
     assert text(format="text") == head_and_tail(f"/spill/turn_{number + 1}.txt")
     tool = client.call("POST", "/v1/tools/run", {"session": explorer.id, "code": MANY})
-    assert tool["content"][0]["text"].startswith(head_and_tail(f"/spill/turn_{number + 2}.txt")[:-1])
+    shown = head_and_tail(f"/spill/turn_{number + 2}.txt")
+    assert tool["content"][0]["text"].startswith(shown[:-1])
     seen = client.call("POST", "/v1/tools/peek",
                        {"session": explorer.id, "file": f"/spill/turn_{number + 2}.txt"})
     assert seen["content"][0]["text"].startswith(PRINTED[:500])
