@@ -528,7 +528,7 @@ _cella() {
         _arguments \
             '--name[Its name; default\: context.]:value: ' \
             '--member[a file in it, if it is an archive,]:value: ' \
-            '--url[or a page of a domain that explore.web_domains lists,]:value: ' \
+            '--url[or a page of a domain that web_domains lists for its agent,]:value: ' \
             '--text[or the text itself.]:value: ' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
             '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
@@ -565,7 +565,7 @@ _cella() {
     grep)
         _arguments \
             '--context-lines[How many lines around each match are shown; default 2.]:value: ' \
-            '--max-results[How many matches at most; default 100.]:value: ' \
+            '--max-results[How many matches at most; default\: max_grep_results of the configuration, 100.]:value: ' \
             '--literal[The pattern is a text that is looked for as it is.]' \
             '--case[Upper and lower case are not the same.]' \
             '--context[The context by its name; default\: the one called context.]:value: ' \

@@ -338,6 +338,8 @@ static enum redact_verdict redact_token(const struct redact_view *v, const char 
         return redact_jwt(v, at, ret);
     for (size_t i = 0; i < ARRAY_LEN(redact_formats); i++) {
         const struct redact_format *f = &redact_formats[i];
+        if (at[0] != f->prefix[0] || at[1] != f->prefix[1]) /* most of them, at once */
+            continue;
         if (!redact_starts(v, at, f->prefix) || !redact_is_boundary(v, at, f->class | REDACT_ALNUM))
             continue;
         const char *begin = at + strlen(f->prefix);

@@ -104,6 +104,28 @@ static void put_oauth(struct json_out *out, const struct config_oauth *oauth)
     json_put_object_end(out);
 }
 
+static void put_explore(struct json_out *out, const struct config_explore *x)
+{
+    json_put_key(out, "explore");
+    json_put_object(out);
+    json_put_member_int(out, "timeout_seconds", x->timeout_secs);
+    json_put_member_int(out, "general_timeout_seconds", x->general_timeout_secs);
+    json_put_member_int(out, "max_context_mb", x->max_context_mb);
+    json_put_member_int(out, "output_cap", x->output_cap);
+    json_put_member_str(out, "spill_dir", x->spill_dir);
+    json_put_member_int(out, "max_grep_results", x->max_grep_results);
+    json_put_member_bool(out, "use_toon_encoding", x->has_toon);
+    json_put_member_bool(out, "require_exploration_before_final", x->requires_exploration);
+    json_put_member_int(out, "min_exploration_calls", x->min_exploration_calls);
+    json_put_key(out, "web_domains");
+    json_put_array(out);
+    for (size_t i = 0; i < x->domains.n; i++)
+        json_put_str(out, x->domains.names[i]);
+    json_put_array_end(out);
+    json_put_member_bool(out, "redact_credentials", x->redacts_credentials);
+    json_put_object_end(out);
+}
+
 static void config_write_json(const struct config *c, struct buf *text)
 {
     struct json_out out = JSON_OUT(text);
@@ -136,6 +158,7 @@ static void config_write_json(const struct config *c, struct buf *text)
     json_put_member_int(&out, "ttl_days", c->notebook.ttl_days);
     json_put_member_bool(&out, "cells_json", c->notebook.has_cells_json);
     json_put_object_end(&out);
+    put_explore(&out, &c->explore);
     json_put_member_str(&out, "mcp_tools", c->mcp_tools);
     put_people(&out, c);
     put_oauth(&out, &c->oauth);

@@ -94,6 +94,7 @@ static void describe_late(struct buf *out, const json_t *list)
 void cli_describe_news(struct buf *out, const json_t *answer)
 {
     describe_late(out, json_object_get(answer, "late"));
+    describe_reason(out, "the code did not compile", json_object_get(answer, "replaced"));
     const json_t *resumed = json_object_get(answer, "resumed");
     news_describe_list(out, "the session came back from disk without",
                        json_object_get(resumed, "lost"), NULL);

@@ -177,6 +177,26 @@ static int desk_peek(struct desk *desk, const json_t *request, struct json_out *
     return 0;
 }
 
+/* What can be said of a piece without reading all of it. */
+static void desk_describe(const struct explore_text *t, uint64_t start, uint64_t end,
+                          struct json_out *o)
+{
+    enum { LOOKED_AT = 64 * 1024, SHOWN = 200 };
+    size_t from = explore_text_seek(t, start), to = explore_text_seek(t, end), room = 8 * SHOWN;
+    bool is_open = to > from && t->data[to - 1] != '\n'; /* it ends inside a line */
+    json_put_member_int(o, "line_count",
+                        (int64_t)(explore_text_line_ends(t, to) - explore_text_line_ends(t, from)) +
+                            is_open);
+    size_t at = from, last = MIN(to, from + LOOKED_AT);
+    while (at < last && strchr(" \t\r\n", t->data[at]) != NULL && t->data[at] != '\0')
+        at++;
+    const char *line_end = at < last ? memchr(t->data + at, '\n', last - at) : NULL;
+    _buf_ struct buf line = BUF_INIT(8 * SHOWN);
+    explore_text_copy(t, at, line_end != NULL ? (size_t)(line_end - t->data) : last, SHOWN, &room,
+                      &line);
+    json_put_member_text(o, "first_line", buf_str(&line), line.len);
+}
+
 static int desk_chunk(struct desk *desk, const json_t *request, struct json_out *o, struct err *e)
 {
     uint64_t n, overlap;
@@ -184,6 +204,7 @@ static int desk_chunk(struct desk *desk, const json_t *request, struct json_out 
     if (t == NULL || desk_number(request, "n_chunks", 4, EXPLORE_CHUNKS_MAX, &n, e) < 0 ||
         desk_number(request, "overlap", 200, INT64_MAX, &overlap, e) < 0)
         return -1;
+    bool is_described = json_is_true(json_object_get(request, "is_described"));
     n = MIN(MAX(n, 1), MAX(t->chars, 1));
     uint64_t size = (t->chars + n - 1) / n;
     json_put_key(o, "chunks");
@@ -196,6 +217,8 @@ static int desk_chunk(struct desk *desk, const json_t *request, struct json_out 
         json_put_member_int(o, "start", (int64_t)start);
         json_put_member_int(o, "end", (int64_t)end);
         json_put_member_int(o, "char_count", (int64_t)(end - start));
+        if (is_described)
+            desk_describe(t, start, end, o);
         json_put_object_end(o);
     }
     json_put_array_end(o);

@@ -63,7 +63,7 @@ static json_t *fetch_domains(const struct fetch_request *request, struct err *e)
     if (json_array_size(domains) > 0)
         return domains;
     err_set(e, ERR_FORBIDDEN, "web pages may not be fetched: no domain is listed");
-    err_advise(e, "List domains in the configuration, for each agent: `explore: {web_domains: "
+    err_advise(e, "List domains in the configuration, for this agent: `explore: {web_domains: "
                   "[docs.example.org, \"*.example.com\"]}`.");
     json_decref(domains);
     return NULL;

@@ -28,10 +28,30 @@ static void state_more(size_t n, struct buf *out)
         buf_printf(out, "\n  ... and %zu more", n - EXPLORE_STATE_NAMES);
 }
 
+/* Those that functions mean if they are told to. */
+static void state_contexts(const struct explore_state *state, struct buf *out)
+{
+    const char *name;
+    json_t *context;
+    json_object_foreach((json_t *)(uintptr_t)state->contexts, name, context) {
+        if (strcmp(name, "context") == 0)
+            continue;
+        buf_append_str(out, "\ncontext ");
+        state_quote(out, name);
+        buf_printf(out, ": str (%lld chars)",
+                   (long long)json_integer_value(json_object_get(context, "chars")));
+    }
+}
+
 static void state_artifacts(const struct explore_state *state, struct buf *out)
 {
     size_t shown = MIN(state->n_artifacts, (size_t)EXPLORE_STATE_NAMES);
     buf_append_str(out, "\nartifacts: ");
+    if (shown == 0 && state->artifacts_shown.len > 0) {
+        chars_append_preview(out, state->artifacts_shown.text, state->artifacts_shown.len,
+                             EXPLORE_STATE_ARTIFACT_CHARS);
+        return;
+    }
     if (shown == 0) {
         buf_append_str(out, "{}");
         return;
@@ -71,6 +91,7 @@ static void state_variables(const struct explore_state *state, struct buf *out)
 void explore_state_render(const struct explore_state *state, struct buf *out)
 {
     buf_printf(out, "context: str (%llu chars)", (unsigned long long)state->context_chars);
+    state_contexts(state, out);
     state_artifacts(state, out);
     state_variables(state, out);
     if (state->research != NULL && research_size(state->research) >= EXPLORE_STATE_TREE_NODES) {

@@ -23,8 +23,10 @@ struct explore_value {
 
 struct explore_state {
     uint64_t context_chars;
+    const json_t *contexts; /* {NAME: {"chars"}}: the others are named, too; NULL if none is */
     const struct explore_value *artifacts;
     size_t n_artifacts;
+    struct explore_value artifacts_shown;  /* all of them as one text, if they are not listed */
     const struct explore_value *variables; /* without those of the session and of `_` */
     size_t n_variables;
     const json_t *research; /* NULL if there is none */

@@ -17,7 +17,8 @@
  *          "is_cut" if there are more hits. What matches: explore/grep.h. ERR_INVALID with a
  *          position if the pattern is wrong, ERR_LIMIT if it is too expensive
  *   {"op":"chunk","source":K,"n_chunks":4,"overlap":200}
- *       -> {"chunks":[{"index","start","end","char_count"}]} */
+ *       -> {"chunks":[{"index","start","end","char_count"}]}, and with "is_described":true
+ *          "line_count" and "first_line", the beginning of the first that is not empty */
 #pragma once
 
 #include "base/err.h"

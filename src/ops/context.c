@@ -2,7 +2,6 @@
  * Daemon; on the loop. */
 #include "ops/explore_call.h"
 #include "ops/session_file_call.h"
-#include "policy/policy.h"
 #include "session/engine.h"
 #include "session/session.h"
 #include "store/store.h"
@@ -54,12 +53,13 @@ static void context_gone(struct call *call)
     exploring_forget(call->op_state);
 }
 
-static void context_load(struct call *call, const struct explore_place *place)
+static void context_load(struct call *call, struct explore_place *place)
 {
     struct err e;
     struct session *session = explore_call_session(call);
     if (session == NULL)
         return;
+    explore_call_allow(call, session, place);
     struct exploring_order *order = session_load_context(
         session, call_text(call, "name", EXPLORING_CONTEXT), place, &context_listener, call, &e);
     if (order == NULL) {
@@ -87,7 +87,7 @@ static const struct op_param context_load_params[] = {
      .type = OP_TEXT,
      .min = 1,
      .max = 4096,
-     .doc = "or a page of a domain that explore.web_domains lists,"},
+     .doc = "or a page of a domain that web_domains lists for its agent,"},
     {.name = "text", .type = OP_TEXT, .max = CONTEXT_TEXT_MAX, .doc = "or the text itself."},
     {0},
 };
@@ -108,13 +108,10 @@ static void context_load_run(struct call *call)
         return;
     }
     if (text == NULL) {
-        const struct config *config = call->policy != NULL ? call->policy->config : NULL;
         context_load(call, &(struct explore_place){
                                .file_path = path != NULL ? explore_call_path(path) : NULL,
                                .member = call_text(call, "member", NULL),
-                               .url = url,
-                               .domains = config != NULL ? config->explore.web_domains : NULL,
-                               .n_domains = config != NULL ? config->explore.n_web_domains : 0});
+                               .url = url});
         return;
     }
     int r = blob_put_bytes(store_blobs(engine_store(call->engine)), text,
@@ -163,7 +160,7 @@ static void context_put_on_kept(struct call *call, const char *hash)
 
 static void context_put_run(struct call *call)
 {
-    call_upload(call, context_put_on_kept);
+    call_upload(call, engine_config_of(call->engine)->context_mb, context_put_on_kept);
 }
 
 const struct op op_context_put = {

@@ -180,6 +180,10 @@ static void put_result(struct json_out *json, const struct exec_result *result)
     put_the_value(json, result);
     put_error(json, result->error);
     put_final(json, result->final);
+    if (result->spill != NULL) {
+        json_put_key(json, "spill");
+        json_put_value(json, result->spill);
+    }
     json_put_member_str(json, "advice", result->advice);
     if (result->has_exit_code)
         json_put_member_int(json, "exit_code", result->exit_code);

@@ -136,6 +136,7 @@ static void put_state(struct json_out *json, const struct oneshot_answer *answer
 static void exec_oneshot_put_more(struct json_out *json, const struct oneshot_answer *answer)
 {
     char time[CLOCK_RFC3339_SIZE];
+    json_put_member_str(json, "replaced", json_string_value(answer->replaced));
     if (answer->state_errors != NULL) {
         json_put_key(json, "state_errors");
         json_put_value(json, answer->state_errors);
@@ -319,6 +320,7 @@ static const struct op_member run_members[] = {
     {"files", OP_LIST, .is_always = true, .shape = &shape_run_file, .doc = "Files that it made."},
     {"error", OP_TEXT, .is_nullable = true, .doc = "Why it failed."},
     {"execution_time_ms", OP_NUMBER, .is_always = true, .doc = "How long it ran."},
+    {"replaced", OP_TEXT, .doc = "Typographic signs without which the code ran."},
     {"state_errors", OP_ANY, .doc = "What could not be saved, or loaded."},
     {"state_bytes", OP_SIZE, .doc = "How large the state is that was kept."},
     {"state_expires_at", OP_TIME, .doc = "Until when; left out: for ever."},

@@ -42,22 +42,38 @@ const char *explore_call_path(const char *path)
     return strcmp(path, ".") == 0 || strcmp(path, "/") == 0 ? "" : path;
 }
 
+void explore_call_allow(struct call *call, const struct session *session,
+                        struct explore_place *place)
+{
+    const struct config *config = call->policy != NULL ? call->policy->config : NULL;
+    const struct config_agent *agent =
+        config != NULL ? config_find_agent(config, policy_agent_of(session)) : NULL;
+    if (agent == NULL)
+        return;
+    place->domains = agent->domains.names;
+    place->n_domains = agent->domains.n;
+}
+
+const struct config_explore *explore_call_settings(const struct call *call)
+{
+    static const struct config_explore usual = {.max_grep_results = 100, .has_toon = true};
+    return call->policy != NULL ? &call->policy->config->explore : &usual;
+}
+
 void explore_call_ask(struct call *call, json_t *request, const struct explore_listener *listener)
 {
     struct err e;
     const char *path = call_text(call, "file_path", NULL);
-    const struct config *config = call->policy != NULL ? call->policy->config : NULL;
     struct explore_place place = {.context = call_text(call, "context", NULL),
                                   .file_path = path != NULL ? explore_call_path(path) : NULL,
                                   .member = call_text(call, "member", NULL),
-                                  .url = call_text(call, "url", NULL),
-                                  .domains = config != NULL ? config->explore.web_domains : NULL,
-                                  .n_domains = config != NULL ? config->explore.n_web_domains : 0};
+                                  .url = call_text(call, "url", NULL)};
     struct session *session = explore_call_session(call);
     if (session == NULL) {
         json_decref(request);
         return;
     }
+    explore_call_allow(call, session, &place);
     struct exploring_order *order = session_explore(session, &place, request, listener, call, &e);
     if (order == NULL) {
         call_fail(call, &e);
@@ -92,7 +108,8 @@ void explore_call_reply(struct call *call, int http_status, json_t *told)
 {
     _json_ json_t *answer = told;
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX), toon = BUF_INIT(EXPLORE_CALL_TOON_MAX);
-    if (call_bool(call, "toon", false) && toon_encode_if_shorter(answer, &toon))
+    if (call_bool(call, "toon", false) && explore_call_settings(call)->has_toon &&
+        toon_encode_if_shorter(answer, &toon))
         json_object_set_new(answer, "toon", json_stringn(buf_str(&toon), toon.len));
     struct json_out json = JSON_OUT(&out);
     json_put_value(&json, answer);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/ops.h"
+#include "policy/config.h"
 #include "session/exploring.h"
 
 #define OP_PARAM_CONTEXT                                                                           \
@@ -33,6 +34,10 @@ extern const struct op_shape shape_peek; /* explore_peek.c */
  * context is the call; explore_call_failed is its on_failed. */
 void explore_call_ask(struct call *call, json_t *request, const struct explore_listener *listener);
 void explore_call_failed(void *context, const struct err *e);
+/* Pages of which domains the session's agent may fetch. */
+void explore_call_allow(struct call *call, const struct session *session,
+                        struct explore_place *place);
+const struct config_explore *explore_call_settings(const struct call *call);
 /* The call's session, which lives; NULL if there is none, and then the call was answered. */
 struct session *explore_call_session(struct call *call);
 /* A path as code in a session writes it, as the archivist takes it: below /workspace. */

@@ -1,6 +1,5 @@
 #include "explore/fetch.h"
 #include "ops/explore_call.h"
-#include "policy/policy.h"
 #include "session/session.h"
 #include "wire/json.h"
 
@@ -11,7 +10,7 @@ static const struct op_param explore_fetch_params[] = {
      .is_required = true,
      .min = 1,
      .max = 4096,
-     .doc = "http or https, of a domain that explore.web_domains of the configuration lists."},
+     .doc = "http or https, of a domain that the configuration lists for the session's agent."},
     {.name = "max_chars",
      .type = OP_INT,
      .min = 1,

@@ -2,7 +2,6 @@
  * explore.stuck. Daemon; on the loop. */
 #include "base/clock.h"
 #include "ops/explore_call.h"
-#include "policy/policy.h"
 #include "session/session.h"
 #include "wire/json.h"
 
@@ -163,9 +162,8 @@ static void explore_final_run(struct call *call)
     struct session *session = explore_call_session(call);
     if (session == NULL)
         return;
-    const struct config_explore *wanted =
-        call->policy != NULL ? &call->policy->config->explore : NULL;
-    if (wanted != NULL && wanted->requires_exploration &&
+    const struct config_explore *wanted = explore_call_settings(call);
+    if (wanted->requires_exploration &&
         explore_final_looks(session) < wanted->min_exploration_calls) {
         err_set(&e, ERR_CONFLICT,
                 "Premature FINAL: Must call at least %lld exploration function(s) (peek, grep, "

@@ -2,7 +2,7 @@
 #include "session/session.h"
 #include "wire/json.h"
 
-enum { GREP_DEFAULT = 100, GREP_MAX = 1000, GREP_AROUND = 2, GREP_AROUND_MAX = 50 };
+enum { GREP_MAX = 1000, GREP_AROUND = 2, GREP_AROUND_MAX = 50 };
 
 static const struct op_param explore_grep_params[] = {
     OP_PARAM_SESSION,
@@ -20,7 +20,7 @@ static const struct op_param explore_grep_params[] = {
      .type = OP_INT,
      .min = 1,
      .max = GREP_MAX,
-     .doc = "How many matches at most; default 100."},
+     .doc = "How many matches at most; default: max_grep_results of the configuration, 100."},
     {.name = "literal",
      .type = OP_BOOL,
      .doc = "The pattern is a text that is looked for as it is."},
@@ -30,6 +30,11 @@ static const struct op_param explore_grep_params[] = {
     OP_PARAM_QUIET,
     {0},
 };
+
+static int64_t explore_grep_most(const struct call *call)
+{
+    return call_int(call, "max_results", explore_call_settings(call)->max_grep_results);
+}
 
 static void explore_grep_put_line(json_t *lines, int64_t number, char mark, const json_t *text)
 {
@@ -92,9 +97,8 @@ static void explore_grep_on_done(void *context, json_t *result)
     explore_grep_put_lines(lines, json_object_get(result, "hits"));
     bool is_cut = json_is_true(json_object_get(result, "is_cut"));
     if (is_cut)
-        json_array_append_new(lines,
-                              json_sprintf("[... truncated at %lld results]",
-                                           (long long)call_int(call, "max_results", GREP_DEFAULT)));
+        json_array_append_new(lines, json_sprintf("[... truncated at %lld results]",
+                                                  (long long)explore_grep_most(call)));
     _buf_ struct buf query = BUF_INIT(KIB * 128), found = BUF_INIT(KIB * 64);
     buf_printf(&query, "pattern='%s'%s", call_text(call, "pattern", ""), explore_call_place(call));
     for (size_t i = 0; i < json_array_size(lines) && !found.overflowed; i++)
@@ -112,13 +116,32 @@ static void explore_grep_on_done(void *context, json_t *result)
 static const struct explore_listener explore_grep_listener = {.on_done = explore_grep_on_done,
                                                               .on_failed = explore_call_failed};
 
+/* grep(path, pattern), as some write it: if the path is that of a cell's output, nothing else can
+ * be meant. */
+static void explore_grep_turn(struct call *call, const struct session *session)
+{
+    const json_t *output = NULL;
+    struct err ignored;
+    const char *path = call_text(call, "file_path", NULL);
+    if (path == NULL || exploring_find_spill(session, path, &output, &ignored) ||
+        !exploring_find_spill(session, call_text(call, "pattern", ""), &output, &ignored))
+        return;
+    _json_ json_t *pattern = json_incref(json_object_get(call->args, "file_path"));
+    json_object_set(call->args, "file_path", json_object_get(call->args, "pattern"));
+    json_object_set(call->args, "pattern", pattern);
+}
+
 static void explore_grep_run(struct call *call)
 {
+    const struct session *session = explore_call_session(call);
+    if (session == NULL)
+        return;
+    explore_grep_turn(call, session);
     json_t *request = json_pack(
         "{s:s, s:s, s:I, s:I, s:b, s:b}", "op", "grep", "pattern", call_text(call, "pattern", ""),
         "context_lines", (json_int_t)call_int(call, "context_lines", GREP_AROUND), "max_results",
-        (json_int_t)call_int(call, "max_results", GREP_DEFAULT), "is_literal",
-        call_bool(call, "literal", false), "is_cased", call_bool(call, "case", false));
+        (json_int_t)explore_grep_most(call), "is_literal", call_bool(call, "literal", false),
+        "is_cased", call_bool(call, "case", false));
     explore_call_ask(call, request, &explore_grep_listener);
 }
 

@@ -37,6 +37,20 @@ static size_t explore_state_read(const json_t *items, struct explore_value *ret,
     return n;
 }
 
+/* What `artifacts` holds, where nobody but its own text tells; taken from the variables. */
+static size_t explore_state_take_artifacts(struct explore_value *names, size_t n,
+                                           struct explore_value *ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i].name, "artifacts") != 0)
+            continue;
+        *ret = names[i];
+        memmove(&names[i], &names[i + 1], (n - i - 1) * sizeof(*names));
+        return n - 1;
+    }
+    return n;
+}
+
 /* The text for models. */
 static void explore_state_put_text(const struct session *session, const json_t *variables,
                                    const json_t *artifacts, struct json_out *json)
@@ -45,28 +59,39 @@ static void explore_state_put_text(const struct session *session, const json_t *
     _buf_ struct buf text = BUF_INIT(2 * MIB);
     struct explore_state state = {
         .context_chars = explore_state_chars(session),
+        .contexts = exploring_get(session, "contexts"),
         .artifacts = kept,
         .n_artifacts = explore_state_read(artifacts, kept, ARRAY_LEN(kept)),
         .variables = names,
         .n_variables = explore_state_read(variables, names, ARRAY_LEN(names)),
         .research = exploring_get(session, "tree"),
     };
+    if (artifacts == NULL)
+        state.n_variables =
+            explore_state_take_artifacts(names, state.n_variables, &state.artifacts_shown);
     explore_state_render(&state, &text);
     json_put_member_text(json, "text", buf_str(&text), text.len);
 }
 
-static void explore_state_put_log(const struct session *session, struct json_out *json)
+static const json_t *explore_state_log(const struct session *session, json_t **ret_empty)
 {
     const json_t *log = exploring_get(session, "log");
+    *ret_empty = log == NULL ? explore_log_new() : NULL;
+    return log != NULL ? log : *ret_empty;
+}
+
+static void explore_state_put_log(const struct session *session, struct json_out *json)
+{
     const json_t *answer = json_object_get(exploring_get(session, "final"), "answer");
-    _json_ json_t *empty = log == NULL ? explore_log_new() : NULL;
+    _json_ json_t *empty = NULL;
+    const json_t *log = explore_state_log(session, &empty);
     json_put_key(json, "log");
-    explore_log_put(log != NULL ? log : empty, json_string_length(answer), json);
+    explore_log_put(log, json_string_length(answer), json);
 }
 
 static void explore_state_on_names(void *context, const struct names_told *told)
 {
-    static const char *const members[] = {"contexts", "findings", "hits", "final"};
+    static const char *const members[] = {"contexts", "findings", "hits", "final", "spills"};
     struct call *call = context;
     struct session *session = explore_call_session(call);
     if (session == NULL)
@@ -123,6 +148,7 @@ static const struct op_member explore_state_members[] = {
     {"findings", OP_ANY, .doc = "As explore.list_findings has them."},
     {"hits", OP_ANY, .doc = "What the last grep found: at most 20."},
     {"final", OP_ANY, .doc = "The answer, or why there is none."},
+    {"spills", OP_ANY, .doc = "Outputs of cells that are files, the oldest first."},
     {"tree", OP_ANY, .doc = "The research tree: version, nodes, counters."},
     {0},
 };
@@ -237,7 +263,8 @@ const struct op op_explore_reset = {
     .subject = OP_ON_CONTEXT,
     .flags = OP_MUTATING | OP_FROM_CODE,
     .params = explore_state_params,
-    .doc = "Forgets the research tree, the log, findings and the answer; contexts and variables "
+    .doc = "Forgets the research tree, the log, findings and the answer; contexts, outputs and "
+           "variables "
            "stay.",
     .run = explore_reset_run,
     .result = &shape_explore_reset,
@@ -358,4 +385,87 @@ const struct op op_explore_mark = {
     .result = &shape_mark,
     .errors = OP_ERR(GONE),
     .example = "{\"session_id\": \"$explored\", \"node\": \"P1\", \"status\": \"analyzed\"}",
+};
+
+/* ---- the tree and the log, out and in -------------------------------------------------------- */
+
+static void explore_research_run(struct call *call)
+{
+    struct session *session = explore_call_session(call);
+    if (session == NULL)
+        return;
+    _json_ json_t *no_tree = research_new(), *no_log = NULL;
+    const json_t *tree = exploring_get(session, "tree");
+    const json_t *log = explore_state_log(session, &no_log);
+    explore_call_reply(
+        call, 200,
+        json_pack("{s:o, s:O}", "tree", research_dict(tree != NULL ? tree : no_tree), "log", log));
+}
+
+static const struct op_member explore_research_members[] = {
+    {"tree", OP_ANY, .is_always = true, .doc = "The research tree: version, nodes, counters."},
+    {"log", OP_ANY, .is_always = true,
+     .doc = "The exploration log: total_events, function_counts, total_tokens."},
+    {0},
+};
+static const struct op_shape shape_research = {"research", explore_research_members,
+                                               "What was explored, to be kept elsewhere."};
+
+const struct op op_explore_research = {
+    .name = "explore.research",
+    .method = "GET",
+    .path = "/v1/sessions/{session_id}/explore/research",
+    .subject = OP_ON_CONTEXT,
+    .flags = OP_READ_ONLY | OP_FROM_CODE,
+    .params = explore_state_params,
+    .doc = "Tells the research tree and the exploration log: to_dict() in a cell.",
+    .run = explore_research_run,
+    .result = &shape_research,
+    .errors = OP_ERR(GONE),
+    .example = "{\"session_id\": \"$explored\"}",
+};
+
+static const struct op_param explore_set_research_params[] = {
+    OP_PARAM_SESSION,
+    {.name = "tree", .type = OP_FREE, .doc = "A research tree, as explore.research tells it,"},
+    {.name = "log", .type = OP_FREE, .doc = "and a log. What is not given stays."},
+    {0},
+};
+
+static void explore_set_research_run(struct call *call)
+{
+    struct err e;
+    struct session *session = explore_call_session(call);
+    if (session == NULL)
+        return;
+    const json_t *tree = json_object_get(call->args, "tree");
+    const json_t *log = json_object_get(call->args, "log");
+    _json_ json_t *new_tree = tree != NULL ? research_read(tree, &e) : NULL;
+    _json_ json_t *new_log =
+        log != NULL && (tree == NULL || new_tree != NULL) ? explore_log_read(log, &e) : NULL;
+    if ((tree != NULL && new_tree == NULL) || (log != NULL && new_log == NULL)) {
+        call_fail(call, &e);
+        return;
+    }
+    if (new_tree != NULL)
+        exploring_set(session, "tree", json_incref(new_tree));
+    if (new_log != NULL)
+        exploring_set(session, "log", json_incref(new_log));
+    session_changed(session);
+    explore_research_run(call);
+}
+
+const struct op op_explore_set_research = {
+    .name = "explore.set_research",
+    .method = "PUT",
+    .path = "/v1/sessions/{session_id}/explore/research",
+    .subject = OP_ON_CONTEXT,
+    .flags = OP_MUTATING | OP_FROM_CODE,
+    .params = explore_set_research_params,
+    .doc = "Puts a research tree and an exploration log that were told before in place of those "
+           "that there are: from_dict() in a cell.",
+    .run = explore_set_research_run,
+    .result = &shape_research,
+    .errors = OP_ERR(GONE),
+    .example = "{\"session_id\": \"$explored\"}",
 };

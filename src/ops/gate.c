@@ -379,6 +379,22 @@ const struct jail_limits *call_limits(struct call *call)
 /* ---- through -----------------------------------------------------------------------------------
  */
 
+/* What its cells have that ask for nothing else. Who explores has more time, as much of it as the
+ * agent may ask for. */
+static const struct session_usual *usual_of(struct call *call, const struct session *session)
+{
+    struct session_usual *usual = arena_copy(&call->arena, &session->usual, sizeof(session->usual));
+    const struct config_explore *explore = &call->policy->config->explore;
+    if (usual->timeout_ms > 0 || !session->exploring.is_on || call->grant == NULL)
+        return usual;
+    const struct config_repl *repl = &call->grant->repl;
+    uint32_t most = repl->max_timeout_secs > 0 ? repl->max_timeout_secs : repl->timeout_secs;
+    bool has_context = json_object_size(exploring_get(session, "contexts")) > 0;
+    usual->timeout_ms =
+        1000 * MIN(has_context ? explore->timeout_secs : explore->general_timeout_secs, most);
+    return usual;
+}
+
 /* Whose it is, and what it is about, is known. */
 static void pass(struct visit *v)
 {
@@ -398,7 +414,7 @@ static void pass(struct visit *v)
     if (v->session != NULL && v->uses & OP_RUNS_CODE)
         session_restart_idle(v->session);
     if (v->session != NULL)
-        call->usual = arena_copy(&call->arena, &v->session->usual, sizeof(v->session->usual));
+        call->usual = usual_of(call, v->session);
     if (was_waiting && call->wants_stream)
         call->sink->begin(call);
     call->op->run(call);

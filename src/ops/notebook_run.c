@@ -48,6 +48,7 @@ static void put_ran(struct json_out *json, const struct runs_ended *ran)
         json_put_member_int(json, "last_status", ran->last_status);
     if (ran->exit_code >= 0)
         json_put_member_int(json, "exit_code", ran->exit_code);
+    json_put_member_str(json, "replaced", ran->replaced);
     json_put_object_end(json);
 }
 
@@ -138,6 +139,7 @@ static const struct op_member ran_members[] = {
     {"status", OP_TEXT, .is_always = true, .doc = "How it ended."},
     {"last_status", OP_INT, .doc = "bash: the status of the last command."},
     {"exit_code", OP_INT, .doc = "If it left."},
+    {"replaced", OP_TEXT, .doc = "Typographic signs without which it ran."},
     {0},
 };
 static const struct op_shape shape_ran = {"ran", ran_members, "A cell that was run."};

@@ -568,6 +568,7 @@ static const struct op_member repl_answer_members[] = {
     {"last_status", OP_INT, .doc = "exec, bash: the status of the last command."},
     {"advice", OP_TEXT, .doc = "exec: what to do about what the code wrote."},
     {"command_status", OP_INT, .doc = "exec: of a !command that failed."},
+    {"replaced", OP_TEXT, .doc = "exec: typographic signs without which the code ran."},
     {"rolled_back_to", OP_INT, .doc = "exec: the checkpoint that a crash led to."},
     {"rolled_back_cells", OP_INT_LIST, .doc = "exec: the cells that this undid."},
     {"restored_from", OP_TEXT, .doc = "exec: process or durable."},

@@ -35,10 +35,9 @@ void file_call_failed(void *context, const struct err *e); /* for listeners */
 /* Answers with the members of `details`, or with its member of this name. */
 void file_call_reply(struct call *call, int http_status, const json_t *details, const char *member);
 
-#define CALL_UPLOAD_MAX ((uint64_t)8 * 1024 * MIB)
-/* Takes the body of the call into the store, then goes on with its hash. */
+/* Takes the body of the call into the store, of so many MiB at most, then goes on with its hash. */
 typedef void (*call_kept_fn)(struct call *call, const char *hash);
-void call_upload(struct call *call, call_kept_fn then);
+void call_upload(struct call *call, uint32_t max_mb, call_kept_fn then);
 
 /* Takes the body of the call into the store, piece by piece and as far as the session's disk limit
  * allows; then orders `what` with its hash. */

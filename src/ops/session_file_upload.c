@@ -120,8 +120,8 @@ static int upload_check_space(const struct file_upload *u, uint64_t more, struct
     if (session->files.incoming + more <= u->free_bytes)
         return 0;
     if (u->then != NULL)
-        return err_set(e, ERR_TOO_LARGE, "what is sent to the session has more than %d GiB",
-                       (int)(u->free_bytes / (1024 * MIB)));
+        return err_set(e, ERR_TOO_LARGE, "what is sent to the session has more than %llu MiB",
+                       (unsigned long long)(u->free_bytes / MIB));
     err_set(e, ERR_TOO_LARGE,
             "the session's disk limit has no room for it: %llu MiB are free of %u",
             (unsigned long long)(u->free_bytes / MIB), session->limits.disk_mb);
@@ -215,7 +215,7 @@ void file_call_upload(struct call *call, const struct warden_file_order *what,
         u->space = order;
 }
 
-void call_upload(struct call *call, call_kept_fn then)
+void call_upload(struct call *call, uint32_t max_mb, call_kept_fn then)
 {
     struct err e;
     struct session *session = call_session(call);
@@ -223,7 +223,7 @@ void call_upload(struct call *call, call_kept_fn then)
         return;
     struct file_upload *u = mem_alloc(sizeof(*u));
     *u = (struct file_upload){
-        .call = call, .engine = call->engine, .then = then, .free_bytes = CALL_UPLOAD_MAX};
+        .call = call, .engine = call->engine, .then = then, .free_bytes = (uint64_t)max_mb * MIB};
     snprintf(u->session_id, sizeof(u->session_id), "%s", session->id);
     call->op_state = u;
     call->on_gone = upload_gone;
@@ -232,9 +232,8 @@ void call_upload(struct call *call, call_kept_fn then)
     int r = blob_writer_new(store_blobs(engine_store(u->engine)), &u->writer);
     if (r < 0)
         err_errno(&e, ERR_UNAVAILABLE, r, "the bytes cannot be kept");
-    else if (call->body_bytes > (int64_t)CALL_UPLOAD_MAX)
-        r = err_set(&e, ERR_TOO_LARGE, "it has more than %d GiB",
-                    (int)(CALL_UPLOAD_MAX / (1024 * MIB)));
+    else if (call->body_bytes > (int64_t)u->free_bytes)
+        r = err_set(&e, ERR_TOO_LARGE, "it has more than %u MiB", max_mb);
     if (r < 0)
         upload_fail(u, &e);
     else

@@ -218,6 +218,15 @@ static const struct op_member cell_error_members[] = {
 static const struct op_shape shape_cell_error = {"cell_error", cell_error_members,
                                                  "Why code failed."};
 
+static const struct op_member spill_members[] = {
+    {"path", OP_TEXT, .is_always = true, .doc = "The file_path for explore.peek and explore.grep."},
+    {"chars", OP_INT, .is_always = true, .doc = "How many characters the output has."},
+    {"lines", OP_INT, .is_always = true, .doc = "How many lines."},
+    {0},
+};
+static const struct op_shape shape_spill = {"spill", spill_members,
+                                            "The output of a cell, as a file."};
+
 static const struct op_member denied_members[] = {
     {"call", OP_TEXT, .is_always = true, .doc = "The system call."},
     {"count", OP_INT, .is_always = true, .doc = "How often."},
@@ -337,6 +346,8 @@ static const struct op_member answer_members[] = {
     {"is_final", OP_BOOL, .doc = "The cell called FINAL: the agent's task has its answer."},
     {"final_answer", OP_TEXT, .doc = "That answer."},
     {"stuck", OP_TEXT, .doc = "The cell called STUCK: why there is none."},
+    {"spill", OP_OBJECT, .shape = &shape_spill,
+     .doc = "Its output was too long: explore.peek and explore.grep look into this file."},
     {"saved_through", OP_INT, .doc = "The last cell whose effects are safe on disk."},
     {"rolled_back_to", OP_INT, .doc = "The checkpoint that a crash took the session back to."},
     {"rolled_back_cells", OP_INT_LIST, .doc = "The cells that this undid."},

@@ -41,9 +41,17 @@ struct config_repl {
     unsigned checkpoints; /* 1 + enum timeline_mode */
 };
 
+/* That pages may be fetched from; see explore/fetch_url.h. */
+struct config_domains {
+    const char *const *names;
+    size_t n;
+};
+
 struct config_agent {
     const char *id;
     struct config_repl repl;
+    bool has_domains; /* else none, or those of `explore` if it is the default agent */
+    struct config_domains domains;
 };
 
 /* Replaces what the agent has when a request comes through this plugin. */
@@ -65,11 +73,17 @@ struct config_notebook {
 
 /* How sessions explore. */
 struct config_explore {
+    uint32_t timeout_secs;          /* of a cell, in a session that has a context */
+    uint32_t general_timeout_secs;  /* and in one that has none */
+    uint32_t max_context_mb;        /* of one context */
+    uint32_t output_cap;            /* characters that a cell shows in an answer */
+    const char *spill_dir;          /* where functions find the output of cells that show more */
+    uint32_t max_grep_results;      /* of a search that asks for no other number */
     bool requires_exploration;      /* before FINAL() */
     uint32_t min_exploration_calls; /* how often then */
+    bool has_toon;                  /* in what functions show of tables */
     bool redacts_credentials;       /* in what their cells show */
-    const char **web_domains;       /* that pages may be fetched from; see explore/fetch_url.h */
-    size_t n_web_domains;
+    struct config_domains domains;  /* of the default agent */
 };
 
 /* Who makes tokens that are taken beside the key, and what they must say. */

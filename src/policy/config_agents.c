@@ -2,9 +2,15 @@
 #include "policy/config_agents.h"
 
 #include "base/buf.h"
+#include "explore/fetch_url.h"
 #include "session/spec.h"
 
-enum { TIMEOUT_MAX_SECS = 86400, OUTPUT_MIN_BYTES = 1024 };
+enum {
+    TIMEOUT_MAX_SECS = 86400,
+    OUTPUT_MIN_BYTES = 1024,
+    WEB_DOMAINS_MAX = 200,
+    WEB_DOMAIN_MAX_BYTES = 270,
+};
 
 const char *const config_runtimes[CONFIG_RUNTIMES] = {"python", "node", "bash"};
 const char *const config_debug_names[] = {"never", "ask", "always", NULL};
@@ -135,6 +141,45 @@ static int config_agents_check_room(struct reader *r, size_t n, size_t max, cons
     return err_advise(r->e, "Remove those that are not used.");
 }
 
+/* ---- the web ---------------------------------------------------------------------------------
+ */
+
+int config_read_domains(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct config_domains *domains = (void *)((char *)object + f->offset);
+    const char *items[WEB_DOMAINS_MAX];
+    size_t n = 0;
+    int more;
+    if (reader_expect_list(r, f->name, "[example.org, \"*.example.net\"]") < 0)
+        return -1;
+    while ((more = reader_next_item(r)) > 0) {
+        if (reader_expect_text(r, f->name, WEB_DOMAIN_MAX_BYTES) < 0)
+            return -1;
+        if (n == WEB_DOMAINS_MAX || !fetch_entry_is_valid(reader_scalar(r))) {
+            reader_fail(r, "web_domains: \"%.*s\" is no domain, or there are more than %d",
+                        reader_shown(r), reader_scalar(r), WEB_DOMAINS_MAX);
+            return err_advise(r->e,
+                              "Write example.org, \"*.example.org\" for names below it, or an "
+                              "address; with :port, or for 80 and 443.");
+        }
+        items[n++] = reader_keep(r);
+    }
+    domains->names = arena_copy(&r->config->arena, items, n * sizeof(*items));
+    domains->n = n;
+    return more;
+}
+
+static const struct reader_field agent_explore_fields[] = {
+    {"web_domains", config_read_domains, offsetof(struct config_agent, domains), 0, 0},
+    {NULL, NULL, 0, 0, 0},
+};
+
+static int read_agent_explore(struct reader *r, const struct reader_field *f, void *object)
+{
+    ((struct config_agent *)object)->has_domains = true;
+    return reader_mapping(r, f->name, agent_explore_fields, object);
+}
+
 /* ---- agents ------------------------------------------------------------------------------------
  */
 
@@ -153,6 +198,7 @@ static int read_agent_repl(struct reader *r, const struct reader_field *f, void 
 static const struct reader_field agent_fields[] = {
     {"id", reader_id, offsetof(struct config_agent, id), 0, 0},
     {"repl", read_agent_repl, 0, 0, 0},
+    {"explore", read_agent_explore, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -275,6 +321,9 @@ int config_finish_agents(struct reader *r)
         agent->repl.max_answer_bytes = INT64_MAX;
         agent->repl.debug = CONFIG_DEBUG_ASK;
     }
+    for (size_t i = 0; i < c->n_agents; i++)
+        if (strcmp(c->agents[i].id, CONFIG_DEFAULT_AGENT) == 0 && !c->agents[i].has_domains)
+            c->agents[i].domains = c->explore.domains;
     for (size_t i = 0; i < c->n_bindings; i++) {
         const char *agent = c->bindings[i].agent;
         if (agent == NULL || config_find_agent(c, agent) != NULL)

@@ -1,5 +1,4 @@
 /* The fields of the configuration, each with what it may hold. As config.c. */
-#include "explore/fetch_url.h"
 #include "policy/config_agents.h"
 #include "policy/config_oauth.h"
 #include "policy/profiles.h"
@@ -169,7 +168,7 @@ static int read_limits(struct reader *r, const struct reader_field *f, void *obj
     return reader_mapping(r, f->name, limit_fields, (char *)object + f->offset);
 }
 
-enum { WEB_DOMAINS_MAX = 200, WEB_DOMAIN_MAX_BYTES = 270 };
+enum { SPILL_DIR_MAX_BYTES = 60 };
 
 static const struct reader_field notebook_fields[] = {
     {"max_cells", reader_u32, offsetof(struct config_notebook, max_cells), 0, 1000000},
@@ -185,33 +184,37 @@ static int config_yaml_read_notebook(struct reader *r, const struct reader_field
     return reader_mapping(r, f->name, notebook_fields, (char *)object + f->offset);
 }
 
-static int read_web_domains(struct reader *r, const struct reader_field *f, void *object)
+/* A name for people's eyes: nothing is opened by it. */
+static int read_spill_dir(struct reader *r, const struct reader_field *f, void *object)
 {
+    static const char signs[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/.";
     struct config_explore *explore = object;
-    const char *items[WEB_DOMAINS_MAX];
-    int more;
-    if (reader_expect_list(r, f->name, "[example.org, \"*.example.net\"]") < 0)
+    if (reader_expect_text(r, f->name, SPILL_DIR_MAX_BYTES) < 0)
         return -1;
-    explore->n_web_domains = 0;
-    while ((more = reader_next_item(r)) > 0) {
-        if (reader_expect_text(r, f->name, WEB_DOMAIN_MAX_BYTES) < 0)
-            return -1;
-        if (explore->n_web_domains == WEB_DOMAINS_MAX || !fetch_entry_is_valid(reader_scalar(r))) {
-            reader_fail(r, "web_domains: \"%.*s\" is no domain, or there are more than %d",
-                        reader_shown(r), reader_scalar(r), WEB_DOMAINS_MAX);
-            return err_advise(r->e,
-                              "Write example.org, \"*.example.org\" for names below it, or an "
-                              "address; with :port, or for 80 and 443.");
-        }
-        items[explore->n_web_domains++] = reader_keep(r);
+    const char *path = reader_scalar(r);
+    size_t len = strlen(path);
+    bool is_fit = len > 1 && path[0] == '/' && path[len - 1] != '/' && strspn(path, signs) == len;
+    if (!is_fit || strstr(path, "..") != NULL || strncmp(path, "/workspace", 10) == 0) {
+        reader_fail(r, "spill_dir: \"%.*s\" is no name for the folder of long outputs",
+                    reader_shown(r), path);
+        return err_advise(r->e, "Write an absolute path of plain characters that is not in "
+                                "/workspace, like /spill.");
     }
-    explore->web_domains =
-        arena_copy(&r->config->arena, items, explore->n_web_domains * sizeof(*items));
-    return more;
+    explore->spill_dir = reader_keep(r);
+    return 0;
 }
 
 static const struct reader_field explore_fields[] = {
-    {"web_domains", read_web_domains, 0, 0, 0},
+    {"timeout_seconds", reader_u32, offsetof(struct config_explore, timeout_secs), 1, 86400},
+    {"general_timeout_seconds", reader_u32, offsetof(struct config_explore, general_timeout_secs),
+     1, 86400},
+    {"max_context_mb", reader_u32, offsetof(struct config_explore, max_context_mb), 1, 8192},
+    {"output_cap", reader_u32, offsetof(struct config_explore, output_cap), 100, 16 << 20},
+    {"spill_dir", read_spill_dir, 0, 0, 0},
+    {"max_grep_results", reader_u32, offsetof(struct config_explore, max_grep_results), 1, 1000},
+    {"use_toon_encoding", reader_bool, offsetof(struct config_explore, has_toon), 0, 0},
+    {"web_domains", config_read_domains, offsetof(struct config_explore, domains), 0, 0},
     {"require_exploration_before_final", reader_bool,
      offsetof(struct config_explore, requires_exploration), 0, 0},
     {"min_exploration_calls", reader_u32, offsetof(struct config_explore, min_exploration_calls), 0,
@@ -303,7 +306,15 @@ static void set_defaults(struct config *c, const char *file)
         .idle_timeout_secs = 600,
         .max_age_secs = 86400,
         .checkpoints_kept = 8,
-        .explore = {.min_exploration_calls = 1, .redacts_credentials = true},
+        .explore = {.timeout_secs = 600,
+                    .general_timeout_secs = 120,
+                    .max_context_mb = 8192,
+                    .output_cap = 8192,
+                    .spill_dir = "/spill",
+                    .max_grep_results = 100,
+                    .min_exploration_calls = 1,
+                    .has_toon = true,
+                    .redacts_credentials = true},
         .kill_grace_ms = 2000,
         .session_state_mb = 1024,
         .suspended_ttl_secs = 7 * 86400,

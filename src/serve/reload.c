@@ -6,7 +6,7 @@
 
 struct engine_config reload_engine_config(const struct config *config)
 {
-    return (struct engine_config){
+    struct engine_config made = {
         .limits = config->limits,
         .pool_size = config->pool,
         .max_sessions = config->max_sessions,
@@ -18,11 +18,15 @@ struct engine_config reload_engine_config(const struct config *config)
         .state_mb = config->session_state_mb,
         .suspended_ttl_secs = config->suspended_ttl_secs,
         .redacts_credentials = config->explore.redacts_credentials,
+        .context_mb = config->explore.max_context_mb,
+        .output_cap = config->explore.output_cap,
         .notebooks = {.max_cells = config->notebook.max_cells,
                       .max_output_kb = config->notebook.max_output_kb,
                       .max_pictures_mb = config->notebook.max_pictures_mb,
                       .ttl_days = config->notebook.ttl_days},
     };
+    snprintf(made.spill_dir, sizeof(made.spill_dir), "%s", config->explore.spill_dir);
+    return made;
 }
 
 /* ---- what waits for the next start -------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "cell/display.h"
 #include "cell/prose.h"
 #include "session/recording.h"
+#include "session/spill.h"
 #include "session/wait.h"
 #include "wire/json.h"
 
@@ -293,6 +294,41 @@ static void answer_fit(struct exec *exec, const struct exec_outcome *outcome,
                            result->streams[OUTPUT_STDERR].omitted > 0;
 }
 
+/* The output is in a file: the answer says where, and has its pictures and a short value. */
+static void answer_name_spill(const struct exec *exec, struct answer_texts *texts,
+                              struct transcript_news *news, struct exec_result *result)
+{
+    struct spill_note note;
+    if (!spill_note(exec, &note))
+        return;
+    result->spill = json_incref((json_t *)(uintptr_t)note.file);
+    if (exec->is_streamed)
+        return;
+    size_t n = 0;
+    for (size_t i = 0; i < result->n_outputs; i++) {
+        struct transcript_news one = news[i];
+        if (!display_is_picture(one.output))
+            continue;
+        news[i] = news[n];
+        news[n++] = one;
+    }
+    result->n_outputs = n;
+    json_t *value = result->value.output;
+    if (value != NULL && !display_is_picture(value) && display_size(value) > SPILL_TAIL_CHARS) {
+        json_decref(value);
+        result->value = (struct transcript_news){0};
+    }
+    struct buf *text = &texts->cut[CLAIM_STDOUT];
+    buf_clear(text);
+    buf_append(text, note.text, note.len);
+    if (exec->wants_script)
+        result->script = answer_text(text, 0);
+    result->streams[OUTPUT_STDOUT] = answer_text(text, note.bytes);
+    result->streams[OUTPUT_STDERR] = (struct exec_text){.text = ""};
+    result->omitted_output_bytes = 0;
+    result->is_truncated = true;
+}
+
 void answer_send(struct exec *exec, const struct exec_outcome *outcome)
 {
     bool is_last = cell_has_ended(outcome->status);
@@ -315,6 +351,8 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     result.n_outputs = exec->is_streamed ? 0 : n_news;
     if (exec->wants_script)
         answer_fit_script(exec, outcome, &texts, &result);
+    if (is_last)
+        answer_name_spill(exec, &texts, news, &result);
     transcript_end_answer(t);
 
     /* The listener may end the session, and the cell with it. */
@@ -331,6 +369,7 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     }
     buf_free(&texts.script);
     json_decref(result.value.output);
+    json_decref((json_t *)(uintptr_t)result.spill);
     json_decref(extra);
     if (is_last)
         transcript_drop_answer(t);

@@ -92,6 +92,7 @@ static void end_aspects(struct session *session)
     restore_abandon(session, &e);
     restore_end_left(session);
     branching_end(session);
+    texts_end_all(session);
     exploring_free(session);
     saving_free(session);
     background_free(session);

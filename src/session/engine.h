@@ -40,6 +40,9 @@ struct engine_config {
     uint32_t state_mb;           /* of one session's durable state */
     uint32_t suspended_ttl_secs; /* in which a suspended session is wanted again; 0: for ever */
     bool redacts_credentials;    /* in what sessions show that explore */
+    uint32_t context_mb;         /* of one text that they explore */
+    uint32_t output_cap;         /* characters that a cell of theirs shows in an answer */
+    char spill_dir[64];          /* where functions find the output of cells that show more */
     struct notebooks_config notebooks;
 };
 

@@ -14,6 +14,7 @@
 struct cell_record;
 struct exec_outcome;
 struct exec_pending;
+struct spill;
 
 enum {
     EXEC_QUEUE_MAX = 16,
@@ -87,6 +88,7 @@ struct exec_result {
     uint64_t rolled_back_to;
     const json_t
         *final; /* how the cell ended the agent's task: see exploring.h; NULL: it did not */
+    const json_t *spill; /* the file that has its output: see spill.h; NULL: the answer has it */
     const json_t *extra; /* an object whose members belong to the answer; NULL: none */
     const char *cell;    /* the notebook's, by its id; NULL: it is in none */
     uint64_t cell_number;
@@ -192,7 +194,9 @@ struct exec {
     bool is_rolled_back;
     uint64_t rolled_back_to;
     json_t *extra;
-    char *replaced; /* what the code would be without, if it does not compile; NULL: nothing */
+    bool spills;         /* what it writes is kept whole, because its session explores */
+    struct spill *spill; /* that; NULL: nothing so far */
+    char *replaced;      /* what the code would be without, if it does not compile; NULL: nothing */
 
     struct cell_record *record; /* NULL if the cell is not recorded, or not any more */
     bool runs_given_cell;       /* one that the notebook had before */

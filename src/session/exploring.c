@@ -18,6 +18,7 @@ enum {
     EXPLORING_STATE_MAX = 16 * 1024 * 1024, /* bytes of the state as JSON */
 };
 #define EXPLORING_FOLDER "contexts"
+#define EXPLORING_SPILL "spill"
 #define EXPLORING_STATE "state.json"
 
 /* ---- the state ------------------------------------------------------------------------------- */
@@ -60,11 +61,13 @@ void exploring_conclude(struct session *session, json_t *final)
 
 void exploring_reset(struct session *session)
 {
-    json_t *contexts = json_incref((json_t *)(uintptr_t)exploring_get(session, "contexts"));
-    json_decref(take_ptr(session->exploring.state));
+    static const char *const stay[] = {"contexts", "spills"};
+    json_t *before = take_ptr(session->exploring.state);
     session->exploring.has_changed = true;
-    if (contexts != NULL)
-        exploring_set(session, "contexts", contexts);
+    for (size_t i = 0; i < ARRAY_LEN(stay); i++)
+        if (json_object_get(before, stay[i]) != NULL)
+            exploring_set(session, stay[i], json_incref(json_object_get(before, stay[i])));
+    json_decref(before);
 }
 
 /* ---- kept ------------------------------------------------------------------------------------ */
@@ -92,35 +95,52 @@ static int exploring_by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The state and the contexts that it names, as a list of files that the store keeps. */
+/* A folder of the list, with the blobs that the state names under these names. */
+static size_t exploring_put_blobs(struct buf *out, const char *folder, const json_t *entries,
+                                  const char **names, size_t n)
+{
+    exploring_put_folder(out, folder);
+    qsort(names, n, sizeof(*names), exploring_by_name);
+    for (size_t i = 0; i < n; i++) {
+        char path[sizeof(EXPLORING_FOLDER) + EXPLORING_NAME_MAX + 1];
+        const json_t *entry = json_object_get(entries, names[i]);
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        exploring_put_entry(out, path, json_string_value(json_object_get(entry, "hash")),
+                            (uint64_t)json_integer_value(json_object_get(entry, "bytes")));
+    }
+    return n + 1;
+}
+
+/* The state, its contexts and its spilled outputs, as a list of files that the store keeps. */
 static int exploring_write(int blobs, json_t *state, struct blob_put *ret)
 {
-    const char *names[EXPLORING_CONTEXTS_MAX], *name;
-    size_t n = 0;
-    json_t *contexts = json_object_get(state, "contexts"), *context;
+    const char *names[MAX(EXPLORING_CONTEXTS_MAX, EXPLORING_SPILLS_MAX)], *name;
+    size_t n = 0, n_entries = 2; /* the top and the state */
+    json_t *contexts = json_object_get(state, "contexts"),
+           *spills = json_object_get(state, "spills");
+    json_t *entry;
+    _json_ json_t *by_name = json_object();
     _buf_ struct buf text = BUF_INIT(EXPLORING_STATE_MAX), list = BUF_INIT(MANIFEST_BYTES_MAX);
     struct json_out json = JSON_OUT(&text);
     json_put_value(&json, state);
     int r = text.overflowed ? -EFBIG : blob_put_bytes(blobs, text.data, text.len, ret);
     if (r < 0)
         return r;
-    json_object_foreach(contexts, name, context)
-        if (n < ARRAY_LEN(names))
-            names[n++] = name;
-    qsort(names, n, sizeof(*names), exploring_by_name);
     manifest_begin(&list);
     exploring_put_folder(&list, "");
-    exploring_put_folder(&list, EXPLORING_FOLDER);
-    for (size_t i = 0; i < n; i++) {
-        char path[sizeof(EXPLORING_FOLDER) + EXPLORING_NAME_MAX + 1];
-        context = json_object_get(contexts, names[i]);
-        snprintf(path, sizeof(path), EXPLORING_FOLDER "/%s", names[i]);
-        exploring_put_entry(&list, path, json_string_value(json_object_get(context, "hash")),
-                            (uint64_t)json_integer_value(json_object_get(context, "bytes")));
+    json_object_foreach(contexts, name, entry)
+        if (n < EXPLORING_CONTEXTS_MAX)
+            names[n++] = name;
+    n_entries += exploring_put_blobs(&list, EXPLORING_FOLDER, contexts, names, n);
+    for (n = 0; n < MIN(json_array_size(spills), (size_t)EXPLORING_SPILLS_MAX); n++) {
+        entry = json_array_get(spills, n);
+        names[n] = json_string_value(json_object_get(entry, "name"));
+        json_object_set(by_name, names[n], entry);
     }
+    n_entries += exploring_put_blobs(&list, EXPLORING_SPILL, by_name, names, n);
     char hex[BLOB_HEX_SIZE];
     exploring_put_entry(&list, EXPLORING_STATE, blob_hex(&ret->hash, hex), text.len);
-    manifest_end(&list, n + 3);
+    manifest_end(&list, n_entries);
     return blob_put_bytes(blobs, list.data, list.len, ret);
 }
 
@@ -211,6 +231,62 @@ int exploring_drop_context(struct session *session, const char *name, struct err
     return 0;
 }
 
+/* ---- outputs that are files ------------------------------------------------------------------ */
+
+json_t *exploring_add_spill(struct session *session, json_t *entry)
+{
+    const json_t *before = exploring_get(session, "spills");
+    json_t *spills = before != NULL ? json_copy((json_t *)(uintptr_t)before) : json_array();
+    json_t *dropped = NULL;
+    uint64_t bytes = 0;
+    json_array_append_new(spills, entry);
+    for (size_t i = 0; i < json_array_size(spills); i++)
+        bytes += (uint64_t)json_integer_value(json_object_get(json_array_get(spills, i), "bytes"));
+    while (json_array_size(spills) > 1 &&
+           (json_array_size(spills) > EXPLORING_SPILLS_MAX || bytes > EXPLORING_SPILLS_BYTES)) {
+        json_t *oldest = json_array_get(spills, 0);
+        bytes -= (uint64_t)json_integer_value(json_object_get(oldest, "bytes"));
+        if (dropped == NULL)
+            dropped = json_array();
+        json_array_append(dropped, oldest);
+        json_array_remove(spills, 0);
+    }
+    exploring_set(session, "spills", spills);
+    return dropped;
+}
+
+void exploring_spill_path(const struct session *session, const json_t *entry,
+                          char ret[EXPLORING_SPILL_PATH_SIZE])
+{
+    snprintf(ret, EXPLORING_SPILL_PATH_SIZE, "%s/%.48s", session->engine->config.spill_dir,
+             json_string_value(json_object_get(entry, "name")));
+}
+
+bool exploring_find_spill(const struct session *session, const char *path, const json_t **ret,
+                          struct err *e)
+{
+    const char *dir = session->engine->config.spill_dir;
+    const json_t *spills = exploring_get(session, "spills");
+    _buf_ struct buf there = BUF_INIT(4 * KIB);
+    size_t len = strlen(dir);
+    if (strncmp(path, dir, len) != 0 || path[len] != '/')
+        return false;
+    *ret = NULL;
+    for (size_t i = json_array_size(spills); i-- > 0;) {
+        char known[EXPLORING_SPILL_PATH_SIZE];
+        const json_t *entry = json_array_get(spills, i);
+        exploring_spill_path(session, entry, known);
+        if (strcmp(known, path) == 0)
+            *ret = entry;
+        buf_printf(&there, "%s%s", there.len > 0 ? ", " : "", known);
+    }
+    if (*ret != NULL)
+        return true;
+    err_set(e, ERR_NOT_FOUND, "there is no output %.128s, or not any more", path);
+    err_advise(e, "There are: %.400s.", there.len > 0 ? buf_str(&there) : "none");
+    return true;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 void exploring_init(struct session *session)
@@ -221,7 +297,6 @@ void exploring_init(struct session *session)
 void exploring_free(struct session *session)
 {
     struct exploring *x = &session->exploring;
-    texts_end_all(session);
     explore_worker_free(take_ptr(x->worker));
     json_decref(take_ptr(x->state));
     timeline_hold_files(session, x->kept, "");

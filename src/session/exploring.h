@@ -6,7 +6,8 @@
  * manifest, as that of the workspace), so it goes back, and comes back, with the session.
  *
  *   state: {"contexts": {NAME: {"hash","bytes","chars","lines"}}, "tree", "log", "findings",
- *           "final": {"answer"}|{"stuck"}|absent} */
+ *           "final": {"answer"}|{"stuck"}|absent,
+ *           "spills": [{"name","hash","bytes","chars","lines"}], the oldest first: see spill.h} */
 #pragma once
 
 #include "base/list.h"
@@ -26,7 +27,11 @@ enum {
     EXPLORING_ORDERS_MAX = 16,    /* of a session at a time */
     EXPLORING_LIMIT_MS = 20000,   /* of one question */
     EXPLORING_OPEN_MS = 120000,   /* of counting the characters of a new context */
+    EXPLORING_SPILLS_MAX = 32,    /* of a session, */
+    EXPLORING_DIR_MAX = 64,       /* bytes of the name of the folder that they are seen in */
+    EXPLORING_SPILL_PATH_SIZE = EXPLORING_DIR_MAX + 64,
 };
+#define EXPLORING_SPILLS_BYTES ((uint64_t)256 << 20) /* and of all of them */
 #define EXPLORING_CONTEXT "context" /* the name of the context that is meant if none is named */
 
 struct exploring {
@@ -48,10 +53,11 @@ static inline const json_t *exploring_final_of(const struct exploring *x, uint64
 
 /* Where the text is that a question is about. */
 struct explore_place {
-    const char *context;   /* by its name; NULL: see file_path */
-    const char *file_path; /* below /workspace; NULL, as `context`: the context called "context" */
-    const char *hash;      /* a blob that the caller has put; NULL: one of those above */
-    const char *member;    /* the file in the archive that the text is; NULL: it is the text */
+    const char *context; /* by its name; NULL: see file_path */
+    /* Below /workspace, or an output that is a file; NULL, as `context`: the context "context". */
+    const char *file_path;
+    const char *hash;   /* a blob that the caller has put; NULL: one of those above */
+    const char *member; /* the file in the archive that the text is; NULL: it is the text */
     /* A page of the web that is to be fetched; NULL: none of it. From these domains only. */
     const char *url;
     const char *const *domains;
@@ -85,6 +91,17 @@ bool exploring_is_name(const char *name); /* fit for a context */
 const json_t *exploring_context(const struct session *session, const char *name, struct err *e);
 int exploring_drop_context(struct session *session, const char *name, struct err *e);
 
+/* An output that was too long for an answer: the session has it from now on. Takes the entry and
+ * returns those that are gone for it, an array; NULL if there are none. */
+json_t *exploring_add_spill(struct session *session, json_t *entry);
+/* As it is called by functions: "/spill/turn_3.txt". */
+void exploring_spill_path(const struct session *session, const json_t *entry,
+                          char ret[EXPLORING_SPILL_PATH_SIZE]);
+/* Whether the path is in the folder of such outputs; then `ret` is the output, or NULL with the
+ * error if there is none of this name. */
+bool exploring_find_spill(const struct session *session, const char *path, const json_t **ret,
+                          struct err *e);
+
 /* A member of the state; NULL if there is none. */
 const json_t *exploring_get(const struct session *session, const char *member);
 /* Replaces it; `value` is taken. NULL: removes it. */
@@ -94,12 +111,13 @@ void exploring_note(struct session *session, const char *tool, const char *query
                     const char *content, size_t len);
 /* The task has its answer, or none: `final` is taken. */
 void exploring_conclude(struct session *session, json_t *final);
-void exploring_reset(struct session *session); /* nothing was explored; contexts stay */
+/* Nothing was explored; contexts and outputs that are files stay. */
+void exploring_reset(struct session *session);
 
 /* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void exploring_init(struct session *session);
-void exploring_free(struct session *session);
+void exploring_free(struct session *session); /* nobody waits for an answer any more */
 void exploring_put_context(struct session *session, const char *name, json_t *context);
 void texts_end_all(struct session *session); /* whoever waits for an answer about one is told */
 /* Keeps the state, if it has changed, and returns the name of what was kept; "": there is none. */

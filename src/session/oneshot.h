@@ -32,7 +32,8 @@ struct oneshot_answer {
     struct buf streams[OUTPUT_STREAMS]; /* with the value or the traceback at the end */
     struct buf error;                   /* one line; empty: it succeeded */
     int exit_code;
-    json_t *outputs; /* an array of typed outputs; NULL: none */
+    json_t *outputs;  /* an array of typed outputs; NULL: none */
+    json_t *replaced; /* a text: the typographic signs without which it ran; NULL: none */
     bool is_truncated;
     double duration_ms;
 

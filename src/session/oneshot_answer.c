@@ -112,6 +112,8 @@ void oneshot_take_streams(struct oneshot_answer *a, const struct exec_result *re
         oneshot_append_text(&a->streams[i], &result->streams[i]);
     a->duration_ms = result->duration_ms;
     a->is_truncated |= result->is_truncated;
+    json_decref(a->replaced);
+    a->replaced = json_incref(json_object_get(result->extra, "replaced"));
     for (size_t i = 0; i < result->n_outputs; i++) {
         if (a->outputs == NULL)
             a->outputs = json_array();
@@ -146,6 +148,7 @@ void oneshot_free_answer(struct oneshot_answer *a)
         buf_free(&a->streams[i]);
     buf_free(&a->error);
     json_decref(a->outputs);
+    json_decref(a->replaced);
     json_decref(a->state_errors);
     free(a->state);
     for (size_t i = 0; i < a->n_files; i++)

@@ -6,6 +6,7 @@
 #include "session/late.h"
 #include "session/recording.h"
 #include "session/showing.h"
+#include "session/spill.h"
 #include "session/timing.h"
 #include "session/wait.h"
 
@@ -37,6 +38,7 @@ void outcome_free(struct exec *exec)
     free(exec->certificate);
     free(exec->unrecorded);
     free(exec->replaced);
+    spill_free(exec->spill);
     json_decref(exec->extra);
     cell_leave(exec->cell);
     free(exec);
@@ -101,6 +103,7 @@ static struct exec_outcome outcome_die(struct exec *exec, const struct death *de
 {
     bool is_time = exec->session->ending.wish == DEATH_BY_LIMIT;
     exec_drain(exec);
+    spill_end(exec);
     struct exec_outcome outcome = {.status = is_time ? CELL_TIMEOUT : CELL_DIED,
                                    .death = death,
                                    .duration_ms = exec_elapsed_ms(exec)};
@@ -157,6 +160,7 @@ void outcome_answer_crash(struct session *session, uint64_t checkpoint, json_t *
     exec->rolled_back_to = checkpoint;
     json_decref(exec->extra);
     exec->extra = extra;
+    spill_enter(exec);
     wait_release(exec);
 }
 

@@ -12,6 +12,7 @@
 #include "session/outcome.h"
 #include "session/recording.h"
 #include "session/restore.h"
+#include "session/spill.h"
 #include "session/suspend.h"
 #include "session/timing.h"
 #include "session/trial.h"
@@ -137,6 +138,7 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     if (exec->wants_files)
         trial_watch_files(exec);
     session->running = exec;
+    exec->spills = session->exploring.is_on && !exec->echoes;
     exec->is_rolled_back = session->was_rolled_back;
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;
@@ -242,6 +244,8 @@ void queue_conclude(struct session *session)
     struct exec_outcome outcome = queue_judge(exec, verdict);
     exec_echo(exec, OUTPUT_STDOUT, json_string_value(json_object_get(verdict->value, "text")));
     queue_echo_error(exec, verdict->error);
+    spill_end(exec);
+    spill_enter(exec);
     names_on_verdict(exec, verdict->names);
     session->life.last_cell_at_ms = clock_wall_ms();
     uint64_t ran_ns = timing_ran_ns(exec);

@@ -291,6 +291,7 @@ static void runs_on_result(void *context, const struct exec_result *result)
         .state = result->status,
         .last_status = result->has_last_status ? result->last_status : -1,
         .exit_code = result->has_exit_code ? result->exit_code : -1,
+        .replaced = json_string_value(json_object_get(result->extra, "replaced")),
     };
     if (result->status == CELL_DIED && !result->is_rolled_back)
         runs_end_with_session(range);

@@ -29,8 +29,9 @@ struct runs_ended {
     uint64_t number; /* of the run; 0 if it did not begin */
     uint64_t index;
     enum cell_state state;
-    int last_status; /* of a shell's last command; -1 if the cell has none */
-    int exit_code;   /* that the cell left with; -1 if it did not leave */
+    int last_status;      /* of a shell's last command; -1 if the cell has none */
+    int exit_code;        /* that the cell left with; -1 if it did not leave */
+    const char *replaced; /* typographic signs without which it ran; NULL: none */
 };
 
 struct runs_listener {

@@ -1,5 +1,6 @@
 /* Questions about texts, in the daemon: fetched from where they lie, unpacked, then asked about.
  * Owns the orders that are under way. */
+#include "base/clock.h"
 #include "base/fd.h"
 #include "explore/archive.h"
 #include "explore/fetch.h"
@@ -23,7 +24,6 @@ enum {
     TEXTS_PATIENCE_MS = 30000,  /* for the next of them */
     TEXTS_FETCHED_MAX = 200000, /* characters of a page */
 };
-#define TEXTS_BYTES_MAX ((int64_t)8 << 30)
 
 /* One question on its way. Whatever the text is made of becomes a blob first, so that nobody can
  * change it while it is read:
@@ -42,6 +42,7 @@ struct exploring_order {
     uint64_t limit_ms;
     char name[EXPLORING_NAME_MAX + 1]; /* of the context that the text becomes; "": none */
     char hash[BLOB_HEX_SIZE];          /* what it is made of so far; "": nothing is there yet */
+    int64_t recorded;                  /* bytes that a context or an output has; -1: others */
     char *member;                      /* of the archive, that is to be read next; else NULL */
     bool is_pdf;                       /* its text is to be read next */
     struct file_order *file;           /* the archivist is asked; else NULL */
@@ -130,7 +131,7 @@ static void texts_read_in_worker(uv_work_t *uv)
         return;
     while (o->status == 0 && left > 0) {
         struct pollfd wait = {.fd = o->source, .events = POLLIN};
-        ssize_t n = poll(&wait, 1, TEXTS_PATIENCE_MS) > 0
+        ssize_t n = poll(&wait, 1, (int)clock_scaled_ms(TEXTS_PATIENCE_MS)) > 0
                         ? read(o->source, piece, (size_t)MIN(left, (int64_t)TEXTS_PIECE))
                         : -1;
         if (n < 0)
@@ -181,6 +182,15 @@ static void texts_read(struct exploring_order *o, int source, int64_t bytes)
     uv_queue_work(o->engine->loop, &o->uv, texts_read_in_worker, texts_on_read);
 }
 
+static int texts_check_size(const struct exploring_order *o, int64_t bytes, struct err *e)
+{
+    uint32_t most = o->engine->config.context_mb;
+    if (bytes >= 0 && (uint64_t)bytes <= (uint64_t)most * MIB)
+        return 0;
+    err_set(e, ERR_TOO_LARGE, "the text has more than %u MiB", most);
+    return err_advise(e, "Load it in parts, or raise explore.max_context_mb of the configuration.");
+}
+
 /* ---- a file of the workspace ----------------------------------------------------------------- */
 
 static void texts_on_file(void *context, const struct file_result *result)
@@ -189,13 +199,10 @@ static void texts_on_file(void *context, const struct file_result *result)
     struct err e;
     int64_t bytes = json_integer_value(json_object_get(result->details, "length"));
     o->file = NULL;
-    if (bytes >= 0 && bytes <= TEXTS_BYTES_MAX) {
+    if (texts_check_size(o, bytes, &e) < 0)
+        texts_end(o, NULL, &e);
+    else
         texts_read(o, take_fd(&o->source), bytes);
-        return;
-    }
-    err_set(&e, ERR_TOO_LARGE, "the file has more than %lld GiB",
-            (long long)(TEXTS_BYTES_MAX >> 30));
-    texts_end(o, NULL, &e);
 }
 
 static void texts_on_no_file(void *context, const struct err *e)
@@ -377,12 +384,22 @@ static void texts_on_answer(void *context, json_t *result, const struct err *e)
     texts_end(o, told, &bad);
 }
 
+/* A new context may not be too large; what was kept before has to be as it was. */
+static int texts_check_bytes(const struct exploring_order *o, int64_t bytes, struct err *e)
+{
+    if (o->recorded < 0 || bytes == o->recorded)
+        return o->name[0] != '\0' ? texts_check_size(o, bytes, e) : 0;
+    err_set(e, ERR_CONFLICT, "the text became shorter on the disk: it has %lld bytes of %lld",
+            (long long)bytes, (long long)o->recorded);
+    return err_advise(e, "Load it once more.");
+}
+
 static int texts_ask(struct exploring_order *o, struct err *e)
 {
     struct exploring *x = &o->session->exploring;
     struct explore_source source;
     _fd_ int fd = texts_open(o, e);
-    if (fd < 0)
+    if (fd < 0 || texts_check_bytes(o, lseek(fd, 0, SEEK_END), e) < 0)
         return -1;
     if (x->worker == NULL)
         x->worker = explore_worker_new(o->engine->loop);
@@ -441,13 +458,19 @@ static int texts_start(struct exploring_order *o, const struct explore_place *pl
     }
     if (place->url != NULL)
         return texts_fetch(o, place, e);
-    if (hash == NULL && place->context == NULL && place->file_path != NULL) {
+    bool is_file = hash == NULL && place->context == NULL && place->file_path != NULL;
+    const json_t *kept = NULL;
+    if (is_file && !exploring_find_spill(session, place->file_path, &kept, e)) {
         o->is_pdf = place->member == NULL && texts_is_pdf(place->file_path);
         return texts_get_file(o, place->file_path, e);
     }
+    if (hash == NULL && !is_file)
+        kept = exploring_context(session,
+                                 place->context != NULL ? place->context : EXPLORING_CONTEXT, e);
     if (hash == NULL) {
-        const char *name = place->context != NULL ? place->context : EXPLORING_CONTEXT;
-        hash = json_string_value(json_object_get(exploring_context(session, name, e), "hash"));
+        hash = json_string_value(json_object_get(kept, "hash"));
+        o->recorded =
+            place->member == NULL ? json_integer_value(json_object_get(kept, "bytes")) : -1;
     }
     if (hash == NULL)
         return -1;
@@ -461,16 +484,17 @@ static struct exploring_order *texts_begin(struct session *session, const char *
                                            struct err *e)
 {
     struct exploring_order *o = mem_alloc(sizeof(*o));
-    *o =
-        (struct exploring_order){.session = session,
-                                 .engine = session->engine,
-                                 .request = request,
-                                 .limit_ms = name != NULL ? EXPLORING_OPEN_MS : EXPLORING_LIMIT_MS,
-                                 .member = place->member != NULL ? mem_strdup(place->member) : NULL,
-                                 .made = -1,
-                                 .source = -1,
-                                 .listener = listener,
-                                 .context = context};
+    *o = (struct exploring_order){
+        .session = session,
+        .engine = session->engine,
+        .request = request,
+        .limit_ms = clock_scaled_ms(name != NULL ? EXPLORING_OPEN_MS : EXPLORING_LIMIT_MS),
+        .member = place->member != NULL ? mem_strdup(place->member) : NULL,
+        .recorded = -1,
+        .made = -1,
+        .source = -1,
+        .listener = listener,
+        .context = context};
     snprintf(o->name, sizeof(o->name), "%s", name != NULL ? name : "");
     list_append(&session->exploring.orders, &o->node);
     session_restart_idle(session);

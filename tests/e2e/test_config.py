@@ -83,6 +83,11 @@ def test_a_good_file_in_json(check):
     assert status == 0 and answer["ok"]
     assert answer["notebook"] == {"max_cells": 10000, "max_output_kb": 1024,
                                   "max_pictures_mb": 1024, "ttl_days": 30, "cells_json": False}
+    assert answer["explore"] == {
+        "timeout_seconds": 600, "general_timeout_seconds": 120, "max_context_mb": 8192,
+        "output_cap": 8192, "spill_dir": "/spill", "max_grep_results": 100,
+        "use_toon_encoding": True, "require_exploration_before_final": False,
+        "min_exploration_calls": 1, "web_domains": [], "redact_credentials": True}
     assert [agent["id"] for agent in answer["agents"]] == ["ana", "default"]
     assert answer["inbound_bindings"][0]["repl"]["allowed_runtimes"] == ["python"]
 
@@ -97,6 +102,11 @@ def test_a_good_file_in_json(check):
      'FILE:4: the agent "ana" is given twice', "Keep one of the two."),
     ("limits:\n  memory_mb: lots\n",
      'FILE:2: memory_mb: "lots" is not a whole number', "Write memory_mb: N"),
+    ("explore:\n  output_caps: 9\n",
+     'FILE:2: unknown field "output_caps"', "Possible here: timeout_seconds, general_timeout"),
+    ("explore:\n  spill_dir: ../out\n", "FILE:2: spill_dir: ", "/"),
+    ("agents:\n- id: ana\n  explore: {web_domain: [a.org]}\n",
+     'FILE:3: unknown field "web_domain"', "Possible here: web_domains"),
     ("limits: {pids: 9\n", "FILE:2: not valid YAML", "brackets"),
 ])
 def test_a_mistake_is_told_with_line_and_fix(check, text, message, fix):

@@ -4,13 +4,12 @@ calls them and over HTTP."""
 import ast
 import http.server
 import io
-import tarfile
 import threading
 import zipfile
 
 import pytest
 
-from harness import host
+from harness import host, pdf
 from harness.client import Session
 
 LINES = [f"line {n} of user {n * 7 % 13}" + (" ERROR: disk full" if n % 500 == 0 else "")
@@ -165,6 +164,49 @@ def test_calls_over_http_are_the_same(client, explorer):
     assert client.call("GET", f"{explorer.path}/contexts")["contexts"][0]["chars"] == len(TEXT)
 
 
+@pytest.mark.one_mode
+def test_pieces_are_described_without_a_model(client, explorer):
+    half = (len(TEXT) + 1) // 2
+    (first, second) = look(explorer, "summarize_chunks('errors by user', n_chunks=2, overlap=0)")
+    assert (first["start"], first["end"], first["first_line"]) == (0, half, LINES[0])
+    assert first["line_count"] == TEXT[:half].count("\n") + 1
+    assert second["summary"].startswith(f"[no model] chars {half}-{len(TEXT)}, ")
+    told = client.call("POST", f"{explorer.path}/explore/summaries", {"n_chunks": 2, "overlap": 0})
+    assert told["chunks"] == [first, second] and "no model" in told["note"]
+    node = state(client, explorer)["tree"]["nodes"]["X1"]
+    assert node["query"] == "task='errors by user', n_chunks=2"
+
+
+@pytest.mark.one_mode
+def test_research_is_told_and_put_back(client, explorer):
+    explorer.exec("peek(1); grep('error'); peek(2); mark_analyzed('G1')")
+    explorer.exec("kept = get_research().to_dict(); log = get_exploration_log().to_dict()")
+    assert look(explorer, "kept['version'], sorted(kept['nodes']), log['total_events']"
+                ) == (1, ["G1", "P1", "P2"], 3)
+    told = client.call("GET", f"{explorer.path}/explore/research")
+    client.call("POST", f"{explorer.path}/reset", {})
+    assert look(explorer, "get_research().to_dict()['nodes']") == {}
+    assert explorer.value("get_research().from_dict(kept)") == "<research tree: 3 nodes>"
+    assert explorer.value("get_exploration_log().from_dict(log)") == "<exploration log: 3 events>"
+    assert "[+] G1: grep(pattern='error')" in explorer.out("print(get_state())")
+    client.call("POST", f"{explorer.path}/reset", {})
+    assert client.call("PUT", f"{explorer.path}/explore/research", told) == told
+    for bad in ({"tree": {"version": 2}}, {"tree": [1]}, {"log": {"total_events": -1}},
+                {"tree": {"version": 1, "nodes": {"../x": {}}, "counters": {}}}):
+        assert client.request("PUT", f"{explorer.path}/explore/research", bad).status == 400
+    assert explorer.exec("get_research().from_dict(7)").status == "error"
+    assert client.call("GET", f"{explorer.path}/explore/research") == told
+
+
+@pytest.mark.one_mode
+def test_several_contexts_have_names(client, explorer):
+    load(client, explorer, b"other text", "notes")
+    shown = explorer.out("print(get_state())").splitlines()
+    assert shown[:2] == [f"context: str ({len(TEXT)} chars)", "context 'notes': str (10 chars)"]
+    seen = client.call("POST", f"{explorer.path}/explore/peek", {"context": "notes"})
+    assert seen["text"] == "other text"
+
+
 def test_an_interrupt_ends_the_wait(explorer):
     answer = explorer.exec("while True: peek(5)", timeout_ms=1500)
     assert answer.status == "timeout"
@@ -212,28 +254,6 @@ def test_patterns_that_would_take_for_ever_end(explorer, pattern, told):
     (line,) = ast.literal_eval(explorer.out(f"print(grep({pattern}, 'hostile.txt', 0))"))
     assert told in line
     assert explorer.out("print(peek(6))") == f"{TEXT[:6]}\n"
-
-
-@pytest.mark.one_mode
-@pytest.mark.parametrize("code, value", [
-    ("3 × 4 − 2", "10"),
-    ("len(“it’s 47°”)", "8"),
-    ("x = 5\nx ≥ 5 and 2² == 4", "True"),
-    ("print(‘a’)", None),
-])
-def test_typographic_signs_are_replaced_if_the_code_does_not_compile(session, code, value):
-    answer = session.exec(code)
-    assert answer.status == "ok", answer
-    assert (answer["value"] or {"text": None})["text"] == value
-    assert answer.replaced.startswith("replaced ")
-
-
-@pytest.mark.one_mode
-def test_signs_in_texts_and_in_code_that_compiles_stay(session):
-    assert session.value("'47° × “x”'") == "'47° × “x”'"
-    assert "replaced" not in session.exec("é = '×'")
-    broken = session.exec("3 ×× ]")
-    assert broken.error.name == "SyntaxError" and "replaced" not in broken
 
 
 @pytest.mark.one_mode
@@ -315,49 +335,8 @@ def test_archives_are_read_where_they_are(client, explorer):
     assert "archive_open(path='a.zip')" in explorer.out("print(get_state())")
 
 
-def test_hostile_archives_are_errors_and_nothing_more(explorer):
-    explorer.put("bomb.zip", zipped(a=b"0" * (50 << 20)))
-    assert "100 times its size" in explorer.value("archive_search('x', 'bomb.zip')")
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, link in (("../../evil", None), ("ok.txt", None), ("link", "/etc/passwd")):
-            entry = tarfile.TarInfo(name)
-            if link:
-                entry.type, entry.linkname = tarfile.SYMTYPE, link
-            archive.addfile(entry, io.BytesIO())
-    explorer.put("bad.tar", out.getvalue())
-    told = look(explorer, "archive_extract('bad.tar', 'out')")
-    assert told["files"] == 1 and len(told["left_out"]) == 2
-    assert explorer.value("__import__('os').listdir('out')") == "['ok.txt']"
-    assert "not followed" in explorer.value("archive_file('link', 'bad.tar')")
-    assert "archive_open(path)" in explorer.exec("archive_file('link')").error.message
-    explorer.put("no.zip", b"this is no archive")
-    assert explorer.value("archive_open('no.zip')").startswith("'[ERROR: ")
-    assert explorer.value("peek(4)") == repr(TEXT[:4])
-
-
-def pdf(text):
-    """A page with a line of text."""
-    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
-        b" /Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
-    out, places = b"%PDF-1.4\n", []
-    for number, body in enumerate(objects, 1):
-        places.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    table = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    out += b"".join(b"%010d 00000 n \n" % place for place in places)
-    return out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
-        len(objects) + 1, table)
-
-
 def test_a_pdf_is_its_text(explorer):
-    explorer.put("paper.pdf", pdf("Disk failures in practice"))
+    explorer.put("paper.pdf", pdf.page("BT /F1 12 Tf 72 720 Td (Disk failures in practice) Tj ET"))
     assert "Disk failures in practice" in look(explorer, "peek(file_path='paper.pdf')")
     assert look(explorer, "grep('FAILURES', 'paper.pdf', 0)")[0].endswith("in practice")
     explorer.put("bad.pdf", b"%PDF-1.4 nothing")

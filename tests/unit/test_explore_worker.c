@@ -301,10 +301,12 @@ static void what_takes_too_long_is_killed(void **state)
 {
     struct world *w = *state;
     struct explore_source s = slow_source(), other = source("stays", "here", 4);
-    struct answer late = {0}, next = {0};
+    struct answer late = {0}, counted = {0}, next = {0};
     struct err e;
     assert_non_null(explore_ask(w->worker, grep("slow", "^(a+a*)+[b]$", 0, 100), &s, 1, 1,
                                 on_answer, &late, &e));
+    assert_non_null(explore_ask(w->worker, json_pack("{s:s, s:s}", "op", "open", "source", "slow"),
+                                &s, 1, 1, on_answer, &counted, &e));
     assert_non_null(
         explore_ask(w->worker, peek("stays", 10, 0), &other, 1, PATIENCE_MS, on_answer, &next, &e));
     close(s.fd);
@@ -313,6 +315,7 @@ static void what_takes_too_long_is_killed(void **state)
     assert_int_equal(late.n, 1);
     assert_int_equal(late.err.code, ERR_TIMEOUT);
     assert_true(late.err.advice[0] != '\0');
+    assert_int_equal(counted.err.code, ERR_TIMEOUT);
     assert_string_equal(text_of(next.result, "text"), "here");
     json_decref(next.result);
 }

@@ -84,6 +84,8 @@ export interface Answer {
   final_answer?: string;
   /** The cell called STUCK: why there is none. */
   stuck?: string;
+  /** Its output was too long: explore.peek and explore.grep look into this file. */
+  spill?: Spill;
   /** The last cell whose effects are safe on disk. */
   saved_through?: number;
   /** The checkpoint that a crash took the session back to. */
@@ -268,6 +270,16 @@ export interface Name {
   text?: string;
 }
 
+/** The output of a cell, as a file. */
+export interface Spill {
+  /** The file_path for explore.peek and explore.grep. */
+  path: string;
+  /** How many characters the output has. */
+  chars: number;
+  /** How many lines. */
+  lines: number;
+}
+
 /** An effect that could not be taken back. */
 export interface NotUndone {
   /** process, socket, network … */
@@ -382,6 +394,8 @@ export interface Run {
   error?: string | null;
   /** How long it ran. */
   execution_time_ms: number;
+  /** Typographic signs without which the code ran. */
+  replaced?: string;
   /** What could not be saved, or loaded. */
   state_errors?: any;
   /** How large the state is that was kept. */
@@ -610,6 +624,32 @@ export interface Chunk {
   char_count: number;
 }
 
+/** A text in pieces, each with what it is. */
+export interface ChunkSummaries {
+  /** The pieces, in order. */
+  chunks: ChunkSummary[];
+  /** What the summaries are made by. */
+  note: string;
+}
+
+/** What is known of a piece of a text. */
+export interface ChunkSummary {
+  /** Which one, from 0. */
+  index: number;
+  /** How many characters come before. */
+  start: number;
+  /** Where it ends, likewise. */
+  end: number;
+  /** How many characters it has. */
+  char_count: number;
+  /** How many lines. */
+  line_count: number;
+  /** The first that is not empty; its beginning. */
+  first_line: string;
+  /** All of that as a line. */
+  summary: string;
+}
+
 /** What is in an archive. */
 export interface Archive {
   /** zip, tar.gz and so on. */
@@ -782,6 +822,8 @@ export interface ExploreState {
   hits?: any;
   /** The answer, or why there is none. */
   final?: any;
+  /** Outputs of cells that are files, the oldest first. */
+  spills?: any;
   /** The research tree: version, nodes, counters. */
   tree?: any;
 }
@@ -802,6 +844,14 @@ export interface ExploreReset {
 export interface Nodes {
   /** Their ids, the first one first. */
   nodes: string[];
+}
+
+/** What was explored, to be kept elsewhere. */
+export interface Research {
+  /** The research tree: version, nodes, counters. */
+  tree: any;
+  /** The exploration log: total_events, function_counts, total_tokens. */
+  log: any;
 }
 
 /** A node of the research tree that was marked. */
@@ -1288,6 +1338,8 @@ export interface Ran {
   last_status?: number;
   /** If it left. */
   exit_code?: number;
+  /** Typographic signs without which it ran. */
+  replaced?: string;
 }
 
 /** The end of a stream of events. */
@@ -1894,6 +1946,8 @@ export interface ReplAnswer {
   advice?: string;
   /** exec: of a !command that failed. */
   command_status?: number;
+  /** exec: typographic signs without which the code ran. */
+  replaced?: string;
   /** exec: the checkpoint that a crash led to. */
   rolled_back_to?: number;
   /** exec: the cells that this undid. */
@@ -2209,7 +2263,7 @@ export interface ContextLoadArgs {
   path?: string;
   /** a file in it, if it is an archive, */
   member?: string;
-  /** or a page of a domain that explore.web_domains lists, */
+  /** or a page of a domain that web_domains lists for its agent, */
   url?: string;
   /** or the text itself. */
   text?: string;
@@ -2263,7 +2317,7 @@ export interface ExploreGrepArgs {
   pattern: string;
   /** How many lines around each match are shown; default 2. */
   context_lines?: number;
-  /** How many matches at most; default 100. */
+  /** How many matches at most; default: max_grep_results of the configuration, 100. */
   max_results?: number;
   /** The pattern is a text that is looked for as it is. */
   literal?: boolean;
@@ -2281,6 +2335,23 @@ export interface ExploreChunksArgs {
   /** The session. */
   session_id: string;
   /** How many; default 4. */
+  n_chunks?: number;
+  /** How many characters two of them share; default 200. */
+  overlap?: number;
+  /** The context by its name; default: the one called context. */
+  context?: string;
+  /** Instead of a context: a file below /workspace. */
+  file_path?: string;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreSummarizeChunksArgs {
+  /** The session. */
+  session_id: string;
+  /** What the summaries are for. */
+  task?: string;
+  /** How many pieces; default 4. */
   n_chunks?: number;
   /** How many characters two of them share; default 200. */
   overlap?: number;
@@ -2349,7 +2420,7 @@ export interface ExploreArchiveExtractArgs {
 export interface ExploreWebFetchArgs {
   /** The session. */
   session_id: string;
-  /** http or https, of a domain that explore.web_domains of the configuration lists. */
+  /** http or https, of a domain that the configuration lists for the session's agent. */
   url: string;
   /** How many characters of its text; default 10000. */
   max_chars?: number;
@@ -2439,6 +2510,20 @@ export interface ExploreNodesArgs {
   which: "unanalyzed" | "lineage";
   /** That one: G1. */
   node?: string;
+}
+
+export interface ExploreResearchArgs {
+  /** The session. */
+  session_id: string;
+}
+
+export interface ExploreSetResearchArgs {
+  /** The session. */
+  session_id: string;
+  /** A research tree, as explore.research tells it, */
+  tree?: Record<string, any>;
+  /** and a log. What is not given stays. */
+  log?: Record<string, any>;
 }
 
 export interface ExploreMarkArgs {
@@ -3284,6 +3369,11 @@ export class Operations {
   exploreGrep(args: ExploreGrepArgs, options?: CallOptions): Promise<Grep>;
   /** Divides a context, or a file of the workspace, into pieces of about the same size. */
   exploreChunks(args: ExploreChunksArgs, options?: CallOptions): Promise<Chunks>;
+  /**
+   * Divides a text as explore.chunks does and says of each piece where it lies, how many lines
+   * it has and how it begins.
+   */
+  exploreSummarizeChunks(args: ExploreSummarizeChunksArgs, options?: CallOptions): Promise<ChunkSummaries>;
   /** Lists an archive of the workspace. */
   exploreArchiveOpen(args: ExploreArchiveOpenArgs, options?: CallOptions): Promise<Archive>;
   /** Shows some characters of a file in an archive; of a PDF in it, of its text. */
@@ -3316,10 +3406,20 @@ export class Operations {
    * cell.
    */
   exploreTell(args: ExploreTellArgs, options?: CallOptions): Promise<ExploreText>;
-  /** Forgets the research tree, the log, findings and the answer; contexts and variables stay. */
+  /**
+   * Forgets the research tree, the log, findings and the answer; contexts, outputs and variables
+   * stay.
+   */
   exploreReset(args: ExploreResetArgs, options?: CallOptions): Promise<ExploreReset>;
   /** Lists nodes of the research tree. */
   exploreNodes(args: ExploreNodesArgs, options?: CallOptions): Promise<Nodes>;
+  /** Tells the research tree and the exploration log: to_dict() in a cell. */
+  exploreResearch(args: ExploreResearchArgs, options?: CallOptions): Promise<Research>;
+  /**
+   * Puts a research tree and an exploration log that were told before in place of those that
+   * there are: from_dict() in a cell.
+   */
+  exploreSetResearch(args: ExploreSetResearchArgs, options?: CallOptions): Promise<Research>;
   /** Marks a node of the research tree as analyzed, or as not true any more. */
   exploreMark(args: ExploreMarkArgs, options?: CallOptions): Promise<Mark>;
   /**

@@ -182,6 +182,13 @@ const EXPLORE_CHUNKS = {
   query: [],
   flags: ["read_only"],
 };
+const EXPLORE_SUMMARIZE_CHUNKS = {
+  name: "explore.summarize_chunks",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/summaries",
+  query: [],
+  flags: ["read_only"],
+};
 const EXPLORE_ARCHIVE_OPEN = {
   name: "explore.archive_open",
   method: "POST",
@@ -286,6 +293,20 @@ const EXPLORE_NODES = {
   path: "/v1/sessions/{session_id}/explore/nodes",
   query: [],
   flags: ["read_only"],
+};
+const EXPLORE_RESEARCH = {
+  name: "explore.research",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/explore/research",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_SET_RESEARCH = {
+  name: "explore.set_research",
+  method: "PUT",
+  path: "/v1/sessions/{session_id}/explore/research",
+  query: [],
+  flags: ["mutating"],
 };
 const EXPLORE_MARK = {
   name: "explore.mark",
@@ -1014,6 +1035,14 @@ export class Operations {
     return this._json(EXPLORE_CHUNKS, args, options);
   }
 
+  /**
+   * Divides a text as explore.chunks does and says of each piece where it lies, how many lines
+   * it has and how it begins.
+   */
+  exploreSummarizeChunks(args, options) {
+    return this._json(EXPLORE_SUMMARIZE_CHUNKS, args, options);
+  }
+
   /** Lists an archive of the workspace. */
   exploreArchiveOpen(args, options) {
     return this._json(EXPLORE_ARCHIVE_OPEN, args, options);
@@ -1085,7 +1114,10 @@ export class Operations {
     return this._json(EXPLORE_TELL, args, options);
   }
 
-  /** Forgets the research tree, the log, findings and the answer; contexts and variables stay. */
+  /**
+   * Forgets the research tree, the log, findings and the answer; contexts, outputs and variables
+   * stay.
+   */
   exploreReset(args, options) {
     return this._json(EXPLORE_RESET, args, options);
   }
@@ -1093,6 +1125,19 @@ export class Operations {
   /** Lists nodes of the research tree. */
   exploreNodes(args, options) {
     return this._json(EXPLORE_NODES, args, options);
+  }
+
+  /** Tells the research tree and the exploration log: to_dict() in a cell. */
+  exploreResearch(args, options) {
+    return this._json(EXPLORE_RESEARCH, args, options);
+  }
+
+  /**
+   * Puts a research tree and an exploration log that were told before in place of those that
+   * there are: from_dict() in a cell.
+   */
+  exploreSetResearch(args, options) {
+    return this._json(EXPLORE_SET_RESEARCH, args, options);
   }
 
   /** Marks a node of the research tree as analyzed, or as not true any more. */

@@ -12,11 +12,12 @@ from ._table import (
     EXPLORE_ARCHIVE_EXTRACT, EXPLORE_ARCHIVE_FILE, EXPLORE_ARCHIVE_OPEN, EXPLORE_ARCHIVE_SEARCH,
     EXPLORE_CHUNKS, EXPLORE_FILE_INFO, EXPLORE_FINAL, EXPLORE_GREP, EXPLORE_LIST_DIR,
     EXPLORE_LIST_FINDINGS, EXPLORE_MARK, EXPLORE_MARK_FINDING, EXPLORE_NODES, EXPLORE_PEEK,
-    EXPLORE_RESET, EXPLORE_STATE, EXPLORE_STUCK, EXPLORE_TELL, EXPLORE_WEB_FETCH, FILE_GET,
-    HEALTH, HEALTH_DETAILED, NOTEBOOK_CLEAR, NOTEBOOK_CREATE, NOTEBOOK_DECLARATIONS,
-    NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT, NOTEBOOK_GET,
-    NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE, NOTEBOOK_RESET,
-    NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL, SESSION_ARCHIVE_GET,
+    EXPLORE_RESEARCH, EXPLORE_RESET, EXPLORE_SET_RESEARCH, EXPLORE_STATE, EXPLORE_STUCK,
+    EXPLORE_SUMMARIZE_CHUNKS, EXPLORE_TELL, EXPLORE_WEB_FETCH, FILE_GET, HEALTH,
+    HEALTH_DETAILED, NOTEBOOK_CLEAR, NOTEBOOK_CREATE, NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE,
+    NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT, NOTEBOOK_GET, NOTEBOOK_IMAGE,
+    NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE, NOTEBOOK_RESET, NOTEBOOK_RUN,
+    OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL, SESSION_ARCHIVE_GET,
     SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE,
     SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE, SESSION_EDIT, SESSION_EXEC,
     SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS, SESSION_FILE_GET,
@@ -430,7 +431,7 @@ class Operations:
         name: Its name; default: context.
         path: A file below /workspace,
         member: a file in it, if it is an archive,
-        url: or a page of a domain that explore.web_domains lists,
+        url: or a page of a domain that web_domains lists for its agent,
         text: or the text itself.
         """
         args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "path": path,
@@ -499,7 +500,7 @@ class Operations:
         session_id: The session.
         pattern: A regular expression, as PCRE has them; upper and lower case are the same.
         context_lines: How many lines around each match are shown; default 2.
-        max_results: How many matches at most; default 100.
+        max_results: How many matches at most; default: max_grep_results of the configuration, 100.
         literal: The pattern is a text that is looked for as it is.
         case: Upper and lower case are not the same.
         context: The context by its name; default: the one called context.
@@ -527,6 +528,25 @@ class Operations:
         args: t.Dict[str, t.Any] = {"session_id": session_id, "n_chunks": n_chunks,
             "overlap": overlap, "context": context, "file_path": file_path, "quiet": quiet}
         return t.cast(shapes.Chunks, self._json(EXPLORE_CHUNKS, args))
+
+    def explore_summarize_chunks(self, session_id: str, *, task: t.Optional[str] = None,
+                                 n_chunks: t.Optional[int] = None, overlap: t.Optional[int] = None,
+                                 context: t.Optional[str] = None, file_path: t.Optional[str] = None,
+                                 quiet: t.Optional[bool] = None) -> shapes.ChunkSummaries:
+        """Divides a text as explore.chunks does and says of each piece where it lies, how many
+        lines it has and how it begins.
+
+        session_id: The session.
+        task: What the summaries are for.
+        n_chunks: How many pieces; default 4.
+        overlap: How many characters two of them share; default 200.
+        context: The context by its name; default: the one called context.
+        file_path: Instead of a context: a file below /workspace.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "task": task, "n_chunks": n_chunks,
+            "overlap": overlap, "context": context, "file_path": file_path, "quiet": quiet}
+        return t.cast(shapes.ChunkSummaries, self._json(EXPLORE_SUMMARIZE_CHUNKS, args))
 
     def explore_archive_open(self, session_id: str, file_path: str, *,
                              inside: t.Optional[str] = None, quiet: t.Optional[bool] = None,
@@ -595,7 +615,7 @@ class Operations:
         none.
 
         session_id: The session.
-        url: http or https, of a domain that explore.web_domains of the configuration lists.
+        url: http or https, of a domain that the configuration lists for the session's agent.
         max_chars: How many characters of its text; default 10000.
         quiet: Leaves the call out of the research tree and the log.
         """
@@ -698,7 +718,8 @@ class Operations:
         return t.cast(shapes.ExploreText, self._json(EXPLORE_TELL, args))
 
     def explore_reset(self, session_id: str) -> shapes.ExploreReset:
-        """Forgets the research tree, the log, findings and the answer; contexts and variables stay.
+        """Forgets the research tree, the log, findings and the answer; contexts, outputs and
+        variables stay.
 
         session_id: The session.
         """
@@ -715,6 +736,27 @@ class Operations:
         """
         args: t.Dict[str, t.Any] = {"session_id": session_id, "which": which, "node": node}
         return t.cast(shapes.Nodes, self._json(EXPLORE_NODES, args))
+
+    def explore_research(self, session_id: str) -> shapes.Research:
+        """Tells the research tree and the exploration log: to_dict() in a cell.
+
+        session_id: The session.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Research, self._json(EXPLORE_RESEARCH, args))
+
+    def explore_set_research(self, session_id: str, *,
+                             tree: t.Optional[t.Mapping[str, t.Any]] = None,
+                             log: t.Optional[t.Mapping[str, t.Any]] = None) -> shapes.Research:
+        """Puts a research tree and an exploration log that were told before in place of those that
+        there are: from_dict() in a cell.
+
+        session_id: The session.
+        tree: A research tree, as explore.research tells it,
+        log: and a log. What is not given stays.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "tree": tree, "log": log}
+        return t.cast(shapes.Research, self._json(EXPLORE_SET_RESEARCH, args))
 
     def explore_mark(self, session_id: str, node: str,
                      status: t.Literal["analyzed", "stale"]) -> shapes.Mark:

@@ -51,6 +51,8 @@ EXPLORE_GREP = Op("explore.grep", "POST", "/v1/sessions/{session_id}/explore/gre
                   ("read_only",))
 EXPLORE_CHUNKS = Op("explore.chunks", "POST", "/v1/sessions/{session_id}/explore/chunks", (),
                     ("read_only",))
+EXPLORE_SUMMARIZE_CHUNKS = Op("explore.summarize_chunks", "POST",
+                              "/v1/sessions/{session_id}/explore/summaries", (), ("read_only",))
 EXPLORE_ARCHIVE_OPEN = Op("explore.archive_open", "POST",
                           "/v1/sessions/{session_id}/explore/archive_open", (), ("read_only",))
 EXPLORE_ARCHIVE_FILE = Op("explore.archive_file", "POST",
@@ -79,6 +81,10 @@ EXPLORE_TELL = Op("explore.tell", "POST", "/v1/sessions/{session_id}/explore/sta
 EXPLORE_RESET = Op("explore.reset", "POST", "/v1/sessions/{session_id}/reset", (), ("mutating",))
 EXPLORE_NODES = Op("explore.nodes", "POST", "/v1/sessions/{session_id}/explore/nodes", (),
                    ("read_only",))
+EXPLORE_RESEARCH = Op("explore.research", "GET", "/v1/sessions/{session_id}/explore/research", (),
+                      ("read_only",))
+EXPLORE_SET_RESEARCH = Op("explore.set_research", "PUT",
+                          "/v1/sessions/{session_id}/explore/research", (), ("mutating",))
 EXPLORE_MARK = Op("explore.mark", "POST", "/v1/sessions/{session_id}/explore/mark", (),
                   ("mutating",))
 SESSION_DECLARATIONS = Op("session.declarations", "GET", "/v1/sessions/{session_id}/declarations",

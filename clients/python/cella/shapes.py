@@ -68,6 +68,7 @@ class Answer(_AnswerAlways, total=False):
     is_final: bool
     final_answer: str
     stuck: str
+    spill: Spill
     saved_through: int
     rolled_back_to: int
     rolled_back_cells: t.List[int]
@@ -198,6 +199,16 @@ class Name(_NameAlways, total=False):
     text: str
 
 
+class _SpillAlways(t.TypedDict):
+    path: str
+    chars: int
+    lines: int
+
+
+class Spill(_SpillAlways, total=False):
+    """The output of a cell, as a file."""
+
+
 class _NotUndoneAlways(t.TypedDict):
     what: str
 
@@ -304,6 +315,7 @@ class Run(_RunAlways, total=False):
 
     state: t.Optional[str]
     error: t.Optional[str]
+    replaced: str
     state_errors: t.Any
     state_bytes: int
     state_expires_at: str
@@ -526,6 +538,29 @@ class Chunk(_ChunkAlways, total=False):
     """A piece of a text: explore.peek shows it."""
 
 
+class _ChunkSummariesAlways(t.TypedDict):
+    chunks: t.List[ChunkSummary]
+    note: str
+
+
+class ChunkSummaries(_ChunkSummariesAlways, total=False):
+    """A text in pieces, each with what it is."""
+
+
+class _ChunkSummaryAlways(t.TypedDict):
+    index: int
+    start: int
+    end: int
+    char_count: int
+    line_count: int
+    first_line: str
+    summary: str
+
+
+class ChunkSummary(_ChunkSummaryAlways, total=False):
+    """What is known of a piece of a text."""
+
+
 class _ArchiveAlways(t.TypedDict):
     format: str
     files: t.List[ArchiveMember]
@@ -690,6 +725,7 @@ class ExploreState(_ExploreStateAlways, total=False):
     findings: t.Any
     hits: t.Any
     final: t.Any
+    spills: t.Any
     tree: t.Any
 
 
@@ -715,6 +751,15 @@ class _NodesAlways(t.TypedDict):
 
 class Nodes(_NodesAlways, total=False):
     """Nodes of the research tree."""
+
+
+class _ResearchAlways(t.TypedDict):
+    tree: t.Any
+    log: t.Any
+
+
+class Research(_ResearchAlways, total=False):
+    """What was explored, to be kept elsewhere."""
 
 
 class _MarkAlways(t.TypedDict):
@@ -1116,6 +1161,7 @@ class Ran(_RanAlways, total=False):
     number: int
     last_status: int
     exit_code: int
+    replaced: str
 
 
 class _WatchedAlways(t.TypedDict):
@@ -1655,6 +1701,7 @@ class ReplAnswer(t.TypedDict, total=False):
     last_status: int
     advice: str
     command_status: int
+    replaced: str
     rolled_back_to: int
     rolled_back_cells: t.List[int]
     restored_from: str

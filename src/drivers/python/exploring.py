@@ -16,7 +16,6 @@ Call = Callable[[str, Dict[str, Any]], Any]
 ListNames = Callable[[], List[Dict[str, str]]]  # of the user's variables: name, type, text
 
 _MAIN = "context"  # the name of the context that functions mean if none is named
-_SPILLED = "/spill/"  # where the whole output of a cell lies whose answer was cut
 _PIECE_CHARS = 200_000  # of a context that is copied
 
 
@@ -119,6 +118,30 @@ class Chunk(Dict[str, Any]):
         return text
 
 
+class Research:
+    """The research tree, or the exploration log, that the daemon keeps of this session."""
+
+    def __init__(self, call: Call, member: str) -> None:
+        self._call = call
+        self._member = member
+
+    def to_dict(self) -> Dict[str, Any]:
+        """All of it, to be kept anywhere."""
+        told: Dict[str, Any] = self._call("explore.research", {})[self._member]
+        return told
+
+    def from_dict(self, kept: Dict[str, Any]) -> "Research":
+        """What to_dict() gave takes the place of what there is."""
+        self._call("explore.set_research", {self._member: kept})
+        return self
+
+    def __repr__(self) -> str:
+        kept = self.to_dict()
+        if self._member == "tree":
+            return f"<research tree: {len(kept['nodes'])} nodes>"
+        return f"<exploration log: {kept['total_events']} events>"
+
+
 class Functions:
     """What install() binds. `call` asks the daemon for an operation."""
 
@@ -164,8 +187,6 @@ class Functions:
     ) -> List[str]:
         """Lines of the context, or of a file, that match a regular expression, whatever their
         case, with the lines around them."""
-        if pattern.startswith(_SPILLED) and file_path and not file_path.startswith(_SPILLED):
-            pattern, file_path = file_path, pattern  # grep(path, pattern), likewise
         args = {"pattern": pattern, "context_lines": context_lines, **_place(file_path)}
         try:
             lines: List[str] = self._call("explore.grep", args)["lines"]
@@ -180,6 +201,12 @@ class Functions:
         return self._told(
             lambda: [Chunk(self, told) for told in self._call("explore.chunks", args)["chunks"]]
         )
+
+    def summarize_chunks(self, task: str = "", n_chunks: int = 4, overlap: int = 200) -> Any:
+        """The context in pieces, each with its place, its lines and how it begins; no model reads
+        them: [{index, start, end, char_count, line_count, first_line, summary}]."""
+        args = {"task": task, "n_chunks": n_chunks, "overlap": overlap}
+        return self._told(lambda: self._call("explore.summarize_chunks", args)["chunks"])
 
     def list_dir(self, path: str = ".") -> Any:
         """{path, files, total} of a folder of the workspace."""
@@ -250,6 +277,14 @@ class Functions:
         args = {"which": "lineage", "node": node}
         return self._told(lambda: self._call("explore.nodes", args)["nodes"])
 
+    def get_research(self) -> Research:
+        """The research tree: to_dict() tells all of it, from_dict() replaces it."""
+        return Research(self._call, "tree")
+
+    def get_exploration_log(self) -> Research:
+        """How often what was called: to_dict() and from_dict(), likewise."""
+        return Research(self._call, "log")
+
     def get_state(self) -> str:
         """What is known so far: contexts, names, the research tree."""
         args = {
@@ -319,10 +354,11 @@ def _place(file_path: Optional[str]) -> Dict[str, Any]:
 
 
 _BOUND = (
-    "context_len", "peek", "grep", "chunk_context", "list_dir", "file_info", "archive_open",
-    "archive_file", "archive_search", "archive_extract", "web_fetch", "mark_finding",
-    "list_findings", "mark_analyzed", "mark_stale", "get_unanalyzed", "get_lineage", "get_state",
-    "FINAL", "FINAL_VAR", "STUCK",
+    "context_len", "peek", "grep", "chunk_context", "summarize_chunks", "list_dir", "file_info",
+    "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch",
+    "mark_finding", "list_findings", "mark_analyzed", "mark_stale", "get_unanalyzed",
+    "get_lineage", "get_research", "get_exploration_log", "get_state", "FINAL", "FINAL_VAR",
+    "STUCK",
 )  # fmt: skip
 
 
