@@ -12,10 +12,11 @@
 #endif
 
 enum {
-    REDACT_AHEAD = 32,      /* bytes after a place that the first stage may read */
-    REDACT_PREFIX_MAX = 16, /* bytes by which a token is known */
-    REDACT_HISTORY = 96,    /* bytes before a place that the second stage may read */
-    REDACT_DECIDE = 1024,   /* bytes of a token after which it is decided what it is */
+    REDACT_AHEAD = 32,        /* bytes after a place that the first stage may read */
+    REDACT_PREFIX_MAX = 16,   /* bytes by which a token is known */
+    REDACT_HISTORY = 96,      /* bytes before a place that the second stage may read */
+    REDACT_DECIDE = 128,      /* bytes of a token after which it is decided what it is */
+    REDACT_DECIDE_JWT = 1024, /* likewise: its first part may be long */
     REDACT_SLICE = 32 * 1024,
 };
 
@@ -163,9 +164,9 @@ static bool redact_may_begin(const char *p)
     case 'g':
         return p[3] == '_' || p[6] == '_';
     case 'x':
-        return p[2] == 'x' || p[4] == '-';
+        return p[4] == '-' && (p[2] == 'x' || p[2] == 'p');
     case 'A':
-        return p[3] == 'A' || p[2] == 'z';
+        return (p[2] == 'I' && p[3] == 'A') || (p[1] == 'I' && p[2] == 'z');
     case 'e':
         return p[2] == 'J';
     case '-':
@@ -205,16 +206,18 @@ static unsigned redact_may_begin_16(const char *p)
     __m128i v0 = redact_load(p), v2 = redact_load(p + 2), v6 = redact_load(p + 6);
     __m128i hits = redact_either(redact_equal(v0, '='), redact_equal(v0, ':'));
     __m128i dash_2 = redact_equal(v2, '-'), low_2 = redact_equal(v2, '_');
-    __m128i keys = redact_both(redact_equal(redact_load(p + 1), 'k'), redact_either(dash_2, low_2));
+    __m128i v1 = redact_load(p + 1);
+    __m128i keys = redact_both(redact_equal(v1, 'k'), redact_either(dash_2, low_2));
     keys = redact_both(keys, redact_either(redact_equal(v0, 's'), redact_equal(v0, 'r')));
     __m128i v3 = redact_load(p + 3), v5 = redact_load(p + 5), small = _mm_set1_epi8(0x20);
     __m128i git = redact_both(redact_equal(v0, 'g'),
                               redact_either(redact_equal(v3, '_'), redact_equal(v6, '_')));
     __m128i slack =
-        redact_both(redact_equal(v0, 'x'),
-                    redact_either(redact_equal(v2, 'x'), redact_equal(redact_load(p + 4), '-')));
-    __m128i cloud = redact_both(redact_equal(v0, 'A'),
-                                redact_either(redact_equal(v3, 'A'), redact_equal(v2, 'z')));
+        redact_both(redact_both(redact_equal(v0, 'x'), redact_equal(redact_load(p + 4), '-')),
+                    redact_either(redact_equal(v2, 'x'), redact_equal(v2, 'p')));
+    __m128i aws = redact_both(redact_equal(v2, 'I'), redact_equal(v3, 'A'));
+    __m128i gcloud = redact_both(redact_equal(v1, 'I'), redact_equal(v2, 'z'));
+    __m128i cloud = redact_both(redact_equal(v0, 'A'), redact_either(aws, gcloud));
     __m128i jwt = redact_both(redact_equal(v0, 'e'), redact_equal(v2, 'J'));
     __m128i key = redact_both(redact_equal(v0, '-'), redact_equal(v5, 'B'));
     __m128i bearer = redact_both(redact_equal(_mm_or_si128(v0, small), 'b'),
@@ -313,13 +316,13 @@ static enum redact_verdict redact_jwt(const struct redact_view *v, const char *a
 {
     if (!redact_is_boundary(v, at, REDACT_TOKEN))
         return REDACT_NO;
-    struct redact_run head = redact_scan(v, at, REDACT_TOKEN, REDACT_DECIDE);
+    struct redact_run head = redact_scan(v, at, REDACT_TOKEN, REDACT_DECIDE_JWT);
     if (head.is_open || (v->end - head.end < 4 && !v->is_end))
         return REDACT_MORE;
     if (head.end - at < 10 || !redact_starts(v, head.end, ".eyJ"))
         return REDACT_NO;
     /* The second part has a point after it. */
-    struct redact_run rest = redact_scan(v, head.end + 1, REDACT_BEARER, REDACT_DECIDE);
+    struct redact_run rest = redact_scan(v, head.end + 1, REDACT_BEARER, REDACT_DECIDE_JWT);
     if (rest.is_open)
         return REDACT_MORE;
     size_t len = (size_t)(rest.end - rest.begin);
