@@ -188,7 +188,7 @@ static int texts_check_size(const struct exploring_order *o, int64_t bytes, stru
     if (bytes >= 0 && (uint64_t)bytes <= (uint64_t)most * MIB)
         return 0;
     err_set(e, ERR_TOO_LARGE, "the text has more than %u MiB", most);
-    return err_advise(e, "Load it in parts, or raise explore.max_context_mb of the configuration.");
+    return err_advise(e, "Load it in parts, or raise explore.max_context_mb in cella.yaml.");
 }
 
 /* ---- a file of the workspace ----------------------------------------------------------------- */
