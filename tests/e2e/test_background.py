@@ -33,17 +33,6 @@ def file(session, name="model.bin"):
     return reply.body.decode().strip() if reply.status == 200 else None
 
 
-def rest(session):
-    """Until the checkpoint after the last cell is complete."""
-
-    def is_complete():
-        answer = session.client.call("GET", f"{session.path}/checkpoints")
-        return answer["cells_since"] == 0 and all(
-            c["files"] != "recording" for c in answer["checkpoints"])
-
-    host.eventually(is_complete)
-
-
 def undo(session, **body):
     return session.client.call("POST", f"{session.path}/undo", body)
 
@@ -76,9 +65,9 @@ def test_what_was_written_after_a_cell_outlives_a_later_crash(spawn_runtime, lea
 def test_a_later_undo_keeps_what_no_undone_cell_wrote(spawn):
     session = spawn()
     session.exec(SHELL.format(WAITS))
-    rest(session)
+    session.rest()
     session.exec("open('mine', 'w').write('x')")
-    rest(session)
+    session.rest()
     session.put("go", b"")
     host.eventually(lambda: file(session) == "trained")
     assert undo(session)["cells"] == [2]
@@ -91,7 +80,7 @@ def test_a_later_undo_keeps_what_no_undone_cell_wrote(spawn):
 def test_what_may_have_been_written_by_others_is_named(spawn):
     session = spawn()
     session.exec(SHELL.format(WAITS))
-    rest(session)
+    session.rest()
     session.exec("import os, time\nopen('go', 'w')\n"
                  "while not os.path.exists('model.bin'): time.sleep(0.02)")
     answer = undo(session)

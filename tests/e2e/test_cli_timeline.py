@@ -15,18 +15,12 @@ def shell(daemon):
     return Shell(daemon.binary, daemon.user, daemon.data)
 
 
-def settle(session, n):
-    """Until the checkpoint that holds the n-th cell is there."""
-    path = f"{session.path}/checkpoints"
-    host.eventually(lambda: session.client.call("GET", path).current == n)
-
-
 @pytest.fixture
 def past(session):
     """Three cells with a checkpoint each: x is 3 and says so in a file."""
     for n in (1, 2, 3):
         session.exec(f"x = {n}; f = open('f', 'w'); _ = f.write(str(x)); f.close()")
-        settle(session, n)
+        assert session.rest() == n
     return session
 
 
@@ -55,7 +49,7 @@ def test_redo_returns(shell, past):
 def test_the_tree_of_checkpoints(shell, past):
     shell("undo", past.id, "--to", "1", check=0)
     past.exec("y = 1")
-    settle(past, 4)
+    assert past.rest() == 4
     lines = shell("tree", past.id, "--ascii", check=0).stdout.splitlines()
     assert [line.split("  ")[0] for line in lines] == ["o 0", "o 1", "|-o 2", "| o 3", "`-* 4"]
     assert lines[4].endswith("<- here") and "with files, can be restored" in lines[4]

@@ -94,8 +94,7 @@ def test_a_shell_that_is_traced_says_so(spawn_runtime):
                  "until ! grep -q 'TracerPid:.0' /proc/$$/status; do :; done")
 
     def newest():
-        path = f"{session.path}/checkpoints"
-        return session.client.call("GET", path)["checkpoints"][-1]
+        return session.checkpoints()["checkpoints"][-1]
 
     tracer = session.out("echo $tracer").strip()
     reason = f"the interpreter was traced by strace (process {tracer})"

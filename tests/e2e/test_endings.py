@@ -19,7 +19,7 @@ def test_a_session_at_work_ends_when_its_processes_have(launch):
     session = daemon.client.spawn("min")
     session.exec(TRAPS.format("said"))
     host.eventually(lambda: session.get("ready").status == 200)
-    host.eventually(lambda: session.client.call("GET", f"{session.path}/checkpoints")["current"])
+    session.rest()
     session.kill()  # before the minute is over, or the client gives up
     daemon.stop()
 

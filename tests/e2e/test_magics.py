@@ -89,16 +89,11 @@ def test_pip_says_that_there_is_no_network(session):
     assert session.value("_exit_code") == "1"
 
 
-def test_undo_takes_a_command_back(session, eventually):
-    def is_at_rest():
-        answer = session.client.call("GET", session.path + "/checkpoints")
-        is_recorded = all(one["files"] != "recording" for one in answer["checkpoints"])
-        return answer["cells_since"] == 0 and is_recorded
-
+def test_undo_takes_a_command_back(session):
     session.exec("x = 1")
-    eventually(is_at_rest)
+    session.rest()
     session.exec("!echo here > file\nx = 2")
-    eventually(is_at_rest)
+    session.rest()
     session.client.call("POST", session.path + "/undo", {})
     assert session.value("import os\nx, os.path.exists('file')") == "(1, False)"
 

@@ -50,7 +50,7 @@ def test_undo_and_redo(story):
 @pytest.mark.smoke
 def test_lines_that_parted(story):
     story.exec("a = 1", "a = 2")
-    left = story.session.client.call("GET", f"{story.session.path}/checkpoints")["current"]
+    left = story.session.rest()
     story.post("undo")
     story.exec("a = 3", "a = 4")
     assert story.undone() == ["a = 2"]

@@ -139,10 +139,6 @@ def test_workers_of_node(spawn_runtime, code, expected):
 # --- and checkpoints ------------------------------------------------------------------------------
 
 
-def checkpoints(session):
-    return session.client.call("GET", f"{session.path}/checkpoints").checkpoints
-
-
 def test_while_workers_live_checkpoints_say_why_they_are_none(spawn, eventually):
     """The threads that lead them cannot be copied."""
     session = spawn("min", checkpoints="every")
@@ -150,7 +146,7 @@ def test_while_workers_live_checkpoints_say_why_they_are_none(spawn, eventually)
     def last_restores(how):
         """The answer may come before the interpreter says what became of its copy."""
         def look():
-            last = checkpoints(session)[-1]
+            last = session.checkpoints().checkpoints[-1]
             return last if last["restore"] == how and last["files"] != "recording" else None
         return eventually(look, f"a checkpoint that restores: {how}")
 

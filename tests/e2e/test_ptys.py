@@ -2,7 +2,6 @@
 
 import pytest
 
-from harness import host
 from harness.client import Result, Session
 
 OPEN = "import os, pty, subprocess\nours, theirs = pty.openpty()\nos.ttyname(theirs)"
@@ -11,8 +10,7 @@ OPEN = "import os, pty, subprocess\nours, theirs = pty.openpty()\nos.ttyname(the
 def open_terminal(session):
     """In a cell whose checkpoint is made before this returns."""
     session.exec(OPEN)
-    path = f"{session.path}/checkpoints"
-    host.eventually(lambda: session.client.call("GET", path)["cells_since"] == 0)
+    session.rest()
 
 
 @pytest.mark.parametrize("limits", [{}, {"checkpoint_mb": 0}])

@@ -13,20 +13,6 @@ pytestmark = [pytest.mark.privilege, pytest.mark.release]
 CRASH = "import ctypes; ctypes.string_at(0)"
 
 
-def rest(session):
-    """Until the checkpoint after the last cell is complete; its number."""
-
-    def look():
-        answer = session.client.call("GET", f"{session.path}/checkpoints")
-        done = answer["cells_since"] == 0 and all(
-            c["files"] != "recording" for c in answer["checkpoints"]
-        )
-        return answer["current"] if done else 0
-
-    host.eventually(look)
-    return look()
-
-
 def undo(session, to=None):
     return session.client.call("POST", f"{session.path}/undo", {} if to is None else {"to": to})
 
@@ -42,7 +28,7 @@ def test_live_objects_survive_a_crash(spawn):
         frame = pd.DataFrame({'a': np.arange(6_500_000), 'b': np.arange(6_500_000)})
     """)
     assert int(session.value("int(frame.memory_usage().sum())")) > 100_000_000
-    kept = rest(session)
+    kept = session.rest()
     result = session.exec(CRASH)
     assert (result.status, result["error"]["name"]) == ("died", "Crashed")
     assert result["rolled_back_to"] == kept and result["rolled_back_cells"] == [3]
@@ -59,7 +45,7 @@ def test_checkpoints_are_listed_while_one_is_being_made(launch):
     session = client.spawn("min")
     for number in range(10):
         session.exec(f"x = {number}")
-        client.call("GET", f"{session.path}/checkpoints")
+        session.checkpoints()
 
 
 CRASHES = {
@@ -75,7 +61,7 @@ CRASHES = {
 def test_ways_to_crash(spawn, crash):
     session = spawn()
     session.exec("kept = 5")
-    rest(session)
+    session.rest()
     result = session.exec("kept = 6\n" + CRASHES[crash])
     assert result.status == "died" and result["rolled_back_to"] == 1, result
     assert session.value("kept") == "5"
@@ -84,7 +70,7 @@ def test_ways_to_crash(spawn, crash):
 def test_a_time_limit_that_could_not_be_enforced(spawn):
     session = spawn()
     session.exec("kept = 5")
-    rest(session)
+    session.rest()
     stubborn = "import signal; signal.signal(2, signal.SIG_IGN)\nwhile True: pass"
     result = session.exec(stubborn, timeout_ms=3000)
     assert result.status == "timeout" and result["rolled_back_to"] == 1
@@ -95,7 +81,7 @@ def test_a_time_limit_that_could_not_be_enforced(spawn):
 def test_a_memory_bomb_costs_its_cell(spawn):
     session = spawn(limits={"memory_mb": 64, "checkpoint_mb": 64})
     session.exec("kept = bytearray(8 << 20)")
-    rest(session)
+    session.rest()
     result = session.exec("x = bytearray(1)\nwhile True: x += bytes(1 << 20)")
     assert (result.status, result["error"]["name"]) == ("died", "OutOfMemory"), result
     assert session.value("len(kept) >> 20") == "8"
@@ -108,14 +94,14 @@ def test_rewriting_most_of_the_memory_is_no_crime(spawn):
     session = spawn("data", limits={"memory_mb": 256, "checkpoint_mb": 256})
     session.exec("a = np.ones(20_000_000)")
     for _ in range(3):
-        rest(session)
+        session.rest()
         assert session.exec("a += 1").status == "ok"
 
 
 def test_those_who_wait_are_served_after_the_crash(client, spawn):
     session = spawn()
     session.exec("kept = 5")
-    rest(session)
+    session.rest()
     first = session.exec("import time; time.sleep(0.3); import os; os._exit(1)", yield_ms=0)
     assert session.exec("kept").value.text == "5"
     path = f"{session.path}/exec/{first.number}/continue"
@@ -126,11 +112,11 @@ def test_a_file_comes_back_for_each_undo(spawn):
     session = spawn()
     session.exec("import os; open('f', 'w').write('first')")
     session.exec("os.chmod('f', 0o640); os.utime('f', (1, 2))")
-    written = rest(session)
+    written = session.rest()
     session.exec("open('f', 'a').write(' and second'); os.symlink('/etc/passwd', 'link')")
-    changed = rest(session)
+    changed = session.rest()
     session.exec("os.remove('f'); os.mkdir('new'); open('new/g', 'w').close()")
-    rest(session)
+    session.rest()
     look = "sorted(os.listdir()), os.path.exists('f') and open('f').read()"
     assert session.value(look) == "(['link', 'new'], False)"
     answer = undo(session, changed)
@@ -147,7 +133,7 @@ def test_undo_and_redo(spawn):
     session = spawn()
     for n in range(1, 4):
         session.exec(f"x = {n}")
-        rest(session)
+        session.rest()
     assert undo(session)["cells"] == [3]
     assert undo(session)["cells"] == [2]
     assert session.client.call("POST", f"{session.path}/redo", {})["to"] == 2
@@ -162,7 +148,7 @@ def test_a_burst_with_pauses_shares_its_checkpoints(spawn):
     """Whose pauses are no longer than those that a busy machine makes."""
     session = spawn()
     session.exec("n = 0")
-    before, began, pauses, ended = rest(session), time.monotonic(), [], None
+    before, began, pauses, ended = session.rest(), time.monotonic(), [], None
     for _ in range(60):
         sent = time.monotonic()
         ran = session.exec("n += 1").duration_ms / 1000
@@ -171,15 +157,15 @@ def test_a_burst_with_pauses_shares_its_checkpoints(spawn):
         ended = sent + ran
         time.sleep(0.005)
     took, rests = time.monotonic() - began, sum(pause > 0.008 for pause in pauses)
-    assert rest(session) - before <= 3 + 2 * rests + took / 0.4, (took, pauses)
+    assert session.rest() - before <= 3 + 2 * rests + took / 0.4, (took, pauses)
 
 
 def test_undone_cells_leave_no_process(daemon, spawn):
     session = spawn()
     session.exec("import subprocess; early = subprocess.Popen(['sleep', '1000'])")
-    before = rest(session)
+    before = session.rest()
     session.exec("late = subprocess.Popen(['sleep', '1001'], start_new_session=True)")
-    rest(session)
+    session.rest()
     assert undo(session, before)["ended_processes"] == 1
     assert session.value("early.poll() is None") == "True"
     assert session.fails("late").name == "NameError"
@@ -189,10 +175,10 @@ def test_the_interpreter_that_was_left_ends(daemon, spawn):
     """Not before another has woken, but soon."""
     session = spawn()
     session.exec("x = 1")
-    rest(session)
+    session.rest()
     for way in ("nothing", "cells", "a crash", "another undo"):
         head = daemon.head(session)
-        rest(session)
+        session.rest()
         undo(session)
         if way == "cells":
             for _ in range(20):
@@ -209,10 +195,10 @@ def test_the_interpreter_that_was_left_ends(daemon, spawn):
 def test_seeded_generators_go_on_as_they_would_have(spawn):
     session = spawn("data")
     session.exec("import random; random.seed(1); np.random.seed(1)")
-    before = rest(session)
+    before = session.rest()
     draw = "random.random(), float(np.random.random())"
     first = session.value(draw)
-    rest(session)
+    session.rest()
     undo(session, before)
     assert session.value(draw) == first
 
@@ -224,13 +210,13 @@ def test_threads_mark_a_checkpoint_and_the_durable_copy_serves(spawn):
         "t = threading.Thread(target=time.sleep, args=(1000,), daemon=True); t.start()",
         durable=True,
     )
-    listed = session.client.call("GET", f"{session.path}/checkpoints")["checkpoints"]
+    listed = session.checkpoints()["checkpoints"]
     assert listed[-1]["restore"] == "durable" and "thread" in listed[-1]["reason"], listed
     result = session.exec(CRASH)
     assert result["restored_from"] == "durable" and result["rolled_back_to"] == 1, result
     assert session.value("kept") == "[1, 2]"
     session.exec("kept.append(3)")
-    rest(session)
+    session.rest()
     undo(session, 1)
     assert session.value("kept") == "[1, 2]"
 
@@ -239,7 +225,7 @@ def test_threads_mark_a_checkpoint_and_the_durable_copy_serves(spawn):
 def test_a_copy_that_could_not_be_made_is_not_the_last(spawn):
     session = spawn(limits={"pids": 32}, durable="off")  # who saves would leave room for another
     session.exec("kept = 1\nimport subprocess")
-    rest(session)
+    session.rest()
     session.exec("""
         children = []
         try:
@@ -247,11 +233,14 @@ def test_a_copy_that_could_not_be_made_is_not_the_last(spawn):
         except BlockingIOError:
             pass
     """)
-    full = rest(session)
-    host.eventually(lambda: "cannot fork" in session.client.call(
-        "GET", f"{session.path}/checkpoints")["checkpoints"][-1]["reason"])
+    full = session.rest()
+
+    def reason():
+        return session.checkpoints()["checkpoints"][-1]["reason"] or ""
+
+    host.eventually(lambda: "cannot fork" in reason(), "the copy that could not be made")
     session.exec("for child in children: child.kill(); child.wait()\nkept = 2")
-    last = rest(session)
+    last = session.rest()
     assert last > full
     assert session.exec(CRASH)["rolled_back_to"] == last
     assert session.value("kept") == "2"
@@ -264,7 +253,7 @@ def test_other_modes(spawn, when):
     assert result["checkpoint"] == (1 if when == "every" else None)
     session.exec("x = 2")
     session.exec("x = 3")
-    count = session.client.call("GET", f"{session.path}/checkpoints")["count"]
+    count = session.checkpoints()["count"]
     assert count == (3 if when == "every" else 0)
 
 
@@ -272,8 +261,8 @@ def test_old_checkpoints_are_given_up_first(spawn):
     session = spawn(checkpoints="every")
     for n in range(12):
         session.exec(f"x = {n}")
-    rest(session)
-    kept = session.client.call("GET", f"{session.path}/checkpoints")["checkpoints"]
+    session.rest()
+    kept = session.checkpoints()["checkpoints"]
     assert [checkpoint["id"] for checkpoint in kept] == list(range(5, 13))
     with pytest.raises(ApiError) as refused:
         undo(session, 2)
@@ -294,7 +283,7 @@ def test_branches_are_sessions_of_their_own(client, spawn):
         assert branch.value("x, next(g), open('f').read()") == f"([1, {n}], 1, 'branch {n}')"
     assert session.value("x, next(g), open('f').read()") == "([1], 1, 'source')"
     session.kill()
-    rest(branches[0])
+    branches[0].rest()
     assert branches[0].exec(CRASH)["rolled_back_to"] is not None
     assert branches[0].value("x") == "[1, 0]"
     for branch in branches:

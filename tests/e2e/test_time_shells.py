@@ -14,7 +14,7 @@ KILLED = {"bash": "kill -9 $BASHPID", "node": "process.kill(process.pid, 'SIGKIL
 def sleeps(session, number):
     """Waits until the checkpoint is known to everybody."""
     def is_asleep():
-        listed = session.client.call("GET", f"{session.path}/checkpoints")["checkpoints"]
+        listed = session.checkpoints()["checkpoints"]
         return any(one["id"] == number and one["restore"] == "process" for one in listed)
 
     host.eventually(is_asleep)

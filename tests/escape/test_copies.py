@@ -27,13 +27,10 @@ def copied(spawn):
     session = spawn("min", checkpoints="every", durable="off")
     for n in range(3):
         session.exec(f"x = {n}")
-    asleep = checkpoints(session)
+    session.rest()
+    asleep = session.checkpoints()["checkpoints"]
     assert [c["restore"] for c in asleep[-2:]] == ["process"] * 2, asleep
     return session
-
-
-def checkpoints(session):
-    return session.client.call("GET", f"{session.path}/checkpoints")["checkpoints"]
 
 
 def undo(session, to):
@@ -134,7 +131,7 @@ def test_a_copy_that_ends_while_branches_of_it_are_made(client, spawn, witness):
 
 
 def test_siblings_end_with_the_line_that_made_them(daemon, copied, witness):
-    before = checkpoints(copied)[-1]["id"]
+    before = copied.checkpoints()["checkpoints"][-1]["id"]
     copied.exec(SIBLING + textwrap.dedent("""
         for n in range(3):
             if sibling() == 0:
@@ -166,7 +163,7 @@ def test_a_flood_of_siblings_costs_nobody_else(daemon, copied, witness):
 
 
 def test_a_fork_bomb_is_undone(copied, witness):
-    before = checkpoints(copied)[-1]["id"]
+    before = copied.checkpoints()["checkpoints"][-1]["id"]
     copied.exec("""
         import os, signal
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -320,7 +320,7 @@ def test_more_descriptors_under_way_than_allowed_cost_others_nothing(launch, fol
     assert "descriptors" in told["error"]["message"], told
     for _ in range(4):  # more than are kept ready
         assert client.request("POST", "/v1/sessions", {"profile": "min"}).status in (201, 503)
-    kept = client.call("GET", f"{innocent.path}/checkpoints")["checkpoints"]
+    kept = innocent.checkpoints()["checkpoints"]
     last = [c["id"] for c in kept if c["restore"] == "process"][-1]
     with ThreadPoolExecutor() as pool:  # waits until it can be woken
         undone = pool.submit(client.call, "POST", f"{innocent.path}/undo", {"to": last})

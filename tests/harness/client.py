@@ -8,7 +8,7 @@ import threading
 from urllib.parse import quote, urlencode
 
 from . import shapes
-from .host import PATIENCE
+from .host import PATIENCE, eventually
 
 
 class Result(dict):
@@ -234,6 +234,20 @@ class Session:
 
     def info(self):
         return self.client.call("GET", self.path)
+
+    def checkpoints(self):
+        return self.client.call("GET", f"{self.path}/checkpoints")
+
+    def rest(self):
+        """Until the checkpoint after the last cell is complete; its number. A list that is asked
+        for before may say "recording"."""
+
+        def look():
+            answer = self.checkpoints()
+            is_recorded = all(one["files"] != "recording" for one in answer["checkpoints"])
+            return answer if answer["cells_since"] == 0 and is_recorded else None
+
+        return eventually(look, "a complete checkpoint")["current"]
 
     def interrupt(self):
         return self.client.call("POST", f"{self.path}/interrupt", {})["interrupted"]

@@ -108,6 +108,7 @@ async def serve(reader, writer):
         elif path in ODD:
             writer.write(ODD[path])
         elif path == "/never":
+            print("never", flush=True)
             await asyncio.sleep(3600)
         elif path.startswith("/wait/"):
             await gates.setdefault(path[6:], asyncio.Event()).wait()
