@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 from probes import DEATH_IS_CLOSED, PRELUDE, PROBES
-from test_copies import REACH, checkpoints, undo
+from test_copies import REACH, undo
 from test_probes import program
 
 from harness import host
@@ -98,7 +98,7 @@ def test_nobody_else_can_be_traced(daemon, debugged, witness):
     """Neither the init nor the checkpoints; nor anybody by the number that the host knows."""
     debugged.exec("x = 1")
     debugged.exec("x = 2")
-    assert [c["restore"] for c in checkpoints(debugged)[-2:]] == ["process"] * 2
+    assert [c["restore"] for c in debugged.checkpoints()["checkpoints"][-2:]] == ["process"] * 2
     strangers = [daemon.pid, daemon.warden(), os.getpid()]
     strangers += [pid for pid, _ in host.tree(daemon.pid)]
     assert debugged.out(TRACING + f"""
@@ -122,16 +122,16 @@ def test_a_neighbour_in_the_same_jail_cannot_be_traced(spawn, debugged):
 def test_a_checkpoint_is_not_traced_with_its_interpreter(debugged, options):
     """And none is made meanwhile, because breakpoints would be in it."""
     debugged.exec(TRACING + "x = 1")
-    kept = checkpoints(debugged)[-1]
+    kept = debugged.checkpoints()["checkpoints"][-1]
     pid = debugged.value(f"tracer({options}, name=b'gdb')")
     reason = f"the interpreter was traced by gdb (process {pid})"
-    host.eventually(lambda: checkpoints(debugged)[-1]["reason"] == reason, reason)
+    host.eventually(lambda: debugged.checkpoints()["checkpoints"][-1]["reason"] == reason, reason)
     traced = "[p for p, _ in each(lambda p: not re.search('State:.Z|TracerPid:.0'," \
         " open(f'/proc/{p}/status').read()), range(1, 3000))]"
     assert debugged.value(traced) == debugged.value("[os.getpid()]")
     assert undo(debugged, kept["id"])["restored_from"] == "checkpoint"
     assert debugged.value("x, " + traced) == "(1, [])"
-    assert checkpoints(debugged)[-1]["restore"] == "process"
+    assert debugged.checkpoints()["checkpoints"][-1]["restore"] == "process"
 
 
 def test_who_asks_the_warden_to_trace_it_is_ended(debugged, witness):
@@ -157,7 +157,7 @@ for n in range(20):
 def test_a_tracer_that_does_not_listen_holds_up_no_end(debugged, witness, ends):
     """It is older than the checkpoint, and so would outlive what is undone."""
     debugged.exec(TRACING + "deaf = tracer(listens=False, waits_for='/tmp/now'); x = 1")
-    assert checkpoints(debugged)[-1]["restore"] == "process"
+    assert debugged.checkpoints()["checkpoints"][-1]["restore"] == "process"
     debugged.exec("y = 1")
     answer = debugged.exec("open('/tmp/now', 'w').close()\n"
                            "while 'TracerPid:\\t0' in open('/proc/self/status').read(): pass\n"
@@ -168,7 +168,7 @@ def test_a_tracer_that_does_not_listen_holds_up_no_end(debugged, witness, ends):
 
 def test_a_traced_interpreter_can_be_undone_interrupted_and_ended(daemon, debugged, witness):
     debugged.exec(TRACING + "deaf = tracer(listens=False, waits_for='/tmp/now'); x = 1")
-    first = checkpoints(debugged)[-1]["id"]
+    first = debugged.checkpoints()["checkpoints"][-1]["id"]
     debugged.exec("open('/tmp/now', 'w').close(); x = 2\n"
                   "while 'TracerPid:\\t0' in open('/proc/self/status').read(): pass")
     assert undo(debugged, first)["restored_from"] == "checkpoint"
