@@ -79,7 +79,7 @@ def test_a_busy_session_tells_what_it_told_last(spawn):
     session.client.call("POST", f"{session.path}/exec/{answer.number}/continue", {})
     before = declarations(session)
     assert before["busy"] is False
-    session.exec("import json; time.sleep(600)", yield_ms=50)
+    session.exec("import json, time; time.sleep(600)", yield_ms=50)
     told = declarations(session)
     assert told == {**before, "busy": True}
     session.interrupt()
