@@ -5,7 +5,7 @@ import ast
 
 import pytest
 
-from harness.client import Session
+from harness.client import ApiError, Session
 
 SMALL = "default_profile: min\nexplore:\n  output_cap: 1000\n"
 MANY = "for n in range(1, 1001): print('line', n, 'of many')"
@@ -44,6 +44,16 @@ def test_long_output_is_a_file(explorer):
     assert look(explorer, f"grep('line 77 ', {path!r}, 0)") == ["77: line 77 of many"]
     assert look(explorer, f"grep({path!r}, 'LINE 77 ')")[2] == "77: line 77 of many"
     assert "spill" not in explorer.exec("print('short')")
+
+
+@pytest.mark.one_mode
+def test_an_earlier_output_becomes_a_context(client, explorer):
+    path = explorer.exec(MANY).spill["path"]
+    client.call("POST", f"{explorer.path}/contexts", {"path": path})
+    assert look(explorer, "grep('line 77 ', context_lines=0)") == ["77: line 77 of many"]
+    with pytest.raises(ApiError) as refused:
+        client.call("POST", f"{explorer.path}/contexts", {"name": "no", "path": "/spill/none.txt"})
+    assert refused.value.status == 404, refused.value
 
 
 @pytest.mark.one_mode
