@@ -40,7 +40,7 @@ def test_who_does_not_end_is_killed(launch):
 
 
 def test_the_files_of_a_dead_session_can_be_read(spawn):
-    session = spawn(max_age_secs=1, durable="off", checkpoints="off")
+    session = spawn(max_age_secs=4, durable="off", checkpoints="off")
     session.exec("open('data.txt', 'w').write('precious')")
     host.eventually(lambda: session.info().state == "dead")
     assert session.get("data.txt").body == b"precious"
@@ -54,7 +54,7 @@ def test_the_files_of_a_dead_session_can_be_read(spawn):
 @pytest.mark.one_mode
 def test_the_files_of_a_dead_session_go_after_an_hour(launch):
     daemon = launch(config=MIN, env={"CELLA_TEST_TIME_SCALE": "0.0003"})  # about a second
-    session = daemon.client.spawn("min", max_age_secs=1, durable="off", checkpoints="off")
+    session = daemon.client.spawn("min", max_age_secs=4, durable="off", checkpoints="off")
     session.exec("open('data.txt', 'w').write('precious')")
     host.eventually(lambda: session.get("data.txt").status == 404)
     with pytest.raises(ApiError) as gone:
