@@ -37,9 +37,13 @@ def ask(session, what, **args):
 
 def worker_of(session, daemon):
     """The process that looks into texts; there is one after the first question."""
-    session.exec("peek(1)")
-    (pid,) = [pid for pid, _ in daemon.tree()
-              if host.read(f"/proc/{pid}/cmdline").startswith("cella\0explore-box")]
+
+    def pids():
+        session.exec("peek(1)")  # may be too late where the time is scaled
+        return [pid for pid, _ in daemon.tree()
+                if host.read(f"/proc/{pid}/cmdline").startswith("cella\0explore-box")]
+
+    (pid,) = host.eventually(pids, what="the process that looks into texts")
     return pid
 
 

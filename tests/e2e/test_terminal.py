@@ -113,6 +113,8 @@ def test_a_command_its_status_and_signals(place):
     assert Terminal(place, command="kill -9 $$").finish() == {"type": "exit", "signal": 9}
     late = "exec 0<&- 1>&- 2>&-; for i in {1..20000}; do :; done; exit 4"  # it closed the terminal
     assert Terminal(place, command=late).finish() == {"type": "exit", "status": 4}
+    group = "trap '' TERM; kill 0; exit 5"  # what stays at the terminal is of the program's group
+    assert Terminal(place, command=group).finish() == {"type": "exit", "status": 5}
     missing = Terminal(place, command="no-such-program")
     assert missing.finish()["status"] == 127 and b"not found" in missing.shown
 
@@ -158,6 +160,20 @@ def test_all_output_before_the_end_arrives(place):
     terminal = Terminal(place, command="seq 1 20000")
     terminal.finish()
     assert terminal.shown.split()[-1] == b"20000" and len(terminal.shown.split()) == 20000
+
+
+def test_the_end_waits_for_no_program_in_the_background(place):
+    terminal = Terminal(place, command="(trap '' HUP; exec sleep 12345) & yes & echo kept")
+    assert terminal.finish() == {"type": "exit", "status": 0} and b"kept\r\n" in terminal.shown
+
+
+def test_no_key_stops_a_program_that_nobody_continues(place):
+    terminal = Terminal(place, command="stty -echo; echo ready; cat")
+    terminal.until("ready")
+    terminal.type("\x1agoes on\n")
+    terminal.until("goes on\r\n")
+    terminal.type("\x04")
+    assert terminal.finish() == {"type": "exit", "status": 0}
 
 
 def test_fragments_and_pings(place):

@@ -2,11 +2,12 @@
  * interpreter does (launch_main.c) and is a prisoner like any other: the daemon believes nothing of
  * what it sends.
  *
- * The process that walked in becomes the program, so that its end is what the warden tells of. A
- * grandchild, whom the jail's init adopts, stays between terminal and socket. It reads neither of
- * them while the other does not take what came: a program that floods the terminal waits, as at any
- * slow one. When the daemon closes the socket the terminal hangs up, and so do the programs at it;
- * when no program has it open any more, what they wrote is sent, then the end of it. */
+ * The process that walked in leads the terminal's session, stays between terminal and socket, and
+ * ends as its child, the program, did. It leads because the kernel hangs a terminal up when its
+ * leader ends, and drops what was written and not yet passed on: this one reads that first. It
+ * reads neither terminal nor socket while the other does not take what came: a program that floods
+ * the terminal waits, as at any slow one. When the daemon closes the socket the terminal hangs up,
+ * and so do the programs at it. */
 #include "base/fd.h"
 #include "jail/inside/zygote_serve.h"
 #include "jail/syscalls.h"
@@ -19,12 +20,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
 
-enum { EXIT_NO_TERMINAL = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, PIECE = 16 * 1024 };
+enum {
+    EXIT_NO_TERMINAL = 125,
+    EXIT_CANNOT_RUN = 126,
+    EXIT_NOT_FOUND = 127,
+    PIECE = 16 * 1024,
+    KERNEL_HOLDS_MAX = 128 * 1024, /* of what was written to a terminal: 64 KiB and a line */
+};
 
 static bool terminal_read_all(int fd, void *data, size_t len)
 {
@@ -90,71 +99,74 @@ static bool terminal_take(int sock, int master, struct terminal_queue *typed)
     return true;
 }
 
-static _Noreturn void terminal_relay(int sock, int master)
+/* Until the program ended and all that it wrote was sent. What others write then, who still have
+ * the terminal open, may be endless and is not waited for. */
+static void terminal_relay(int sock, int master, int program)
 {
     static struct terminal_queue typed, shown;
-    bool is_hung_up = false;
+    bool has_ended = false, is_read = false;
+    size_t n_rest = 0;
     fd_set_nonblocking(sock, true);
     fd_set_nonblocking(master, true);
-    while (!is_hung_up || shown.len > 0) {
+    while (!is_read || shown.len > 0) {
         struct pollfd waits[] = {
             {.fd = sock,
              .events = (short)((typed.len == 0 ? POLLIN : 0) | (shown.len > 0 ? POLLOUT : 0))},
-            /* A terminal that hung up says so until it was read to its end. */
-            {.fd = is_hung_up || (shown.len > 0 && typed.len == 0) ? -1 : master,
+            {.fd = has_ended || (shown.len > 0 && typed.len == 0) ? -1 : master,
              .events = (short)((shown.len == 0 ? POLLIN : 0) | (typed.len > 0 ? POLLOUT : 0))},
+            {.fd = has_ended ? -1 : program, .events = POLLIN},
         };
-        if (poll(waits, 2, -1) < 0 && errno != EINTR)
-            _exit(1);
+        if (poll(waits, ARRAY_LEN(waits), has_ended && shown.len == 0 ? 0 : -1) < 0)
+            _exit(EXIT_NO_TERMINAL);
         if (waits[0].revents & (POLLHUP | POLLERR))
             _exit(0); /* the daemon hung up */
-        if (waits[1].revents & POLLHUP)
-            typed.len = 0;
-        if (waits[1].revents & (POLLIN | POLLHUP | POLLERR) && shown.len == 0) {
+        has_ended = has_ended || waits[2].revents != 0;
+        if ((waits[1].revents & POLLIN || has_ended) && shown.len == 0) {
             ssize_t n = read(master, shown.data, PIECE);
-            is_hung_up = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
             shown.at = 0;
             shown.len = n > 0 ? (size_t)n : 0;
+            n_rest += has_ended ? shown.len : 0;
+            is_read = has_ended && (n <= 0 || n_rest > KERNEL_HOLDS_MAX);
         }
         if (waits[0].revents & POLLIN && typed.len == 0 && !terminal_take(sock, master, &typed))
             _exit(0);
         if (!terminal_flush(&shown, sock))
             _exit(0);
-        if (is_hung_up || !terminal_flush(&typed, master))
+        if (has_ended || !terminal_flush(&typed, master))
             typed.len = 0;
     }
-    /* Programs close their files before they end, as cat does. The terminal that is held until the
-     * daemon hangs up sends them no signal in between. */
-    shutdown(sock, SHUT_WR);
-    while (poll(&(struct pollfd){.fd = sock}, 1, -1) < 0 && errno == EINTR)
-        ;
-    _exit(0);
 }
 
-/* Twice, so that the program has no child that it did not make. */
-static void terminal_start_relay(int sock, int master, int slave)
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static _Noreturn void terminal_become(char **words, int slave, const sigset_t *mask)
 {
-    pid_t child = fork();
-    if (child < 0)
-        terminal_give_up(sock, "start a process", "", EXIT_NO_TERMINAL);
-    if (child > 0) {
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-            ;
-        return;
-    }
-    if (fork() != 0)
-        _exit(0);
-    /* Keys that send signals are for the program, and its end is no reason to leave. */
-    static const int ignored[] = {SIGINT, SIGQUIT, SIGTSTP, SIGHUP, SIGTTOU, SIGTTIN, SIGPIPE};
-    for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
-        signal(ignored[i], SIG_IGN);
-    setpgid(0, 0);
-    close(slave);
-    prctl(PR_SET_NAME, "cella-terminal");
-    terminal_relay(sock, master);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever ends the terminal's process means the program */
+    for (int fd = 0; fd <= 2; fd++)
+        dup2(slave, fd);
+    sys_close_from(3);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    if (chdir(words[1]) < 0 || setenv("TERM", words[0], 1) < 0)
+        fprintf(stderr, "cella: no directory %s here\r\n", words[1]);
+    execvp(words[2], words + 2);
+    terminal_give_up(2, "start ", words[2], errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
-/* ---- the one who becomes the program --------------------------------------------------------- */
+/* Ends this process as the program ended. */
+static _Noreturn void terminal_end_alike(pid_t program)
+{
+    int status = 0;
+    waitpid(program, &status, 0);
+    if (WIFSIGNALED(status)) {
+        sigset_t all;
+        sigfillset(&all);
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+        sigprocmask(SIG_UNBLOCK, &all, NULL);
+    }
+    _exit(WEXITSTATUS(status));
+}
 
 static int terminal_open_pair(int sock, const struct terminal_size *size, int *ret_slave)
 {
@@ -197,12 +209,18 @@ int main(void)
     if (terminal_split(text + sizeof(size), head.len - sizeof(size), words) < 3)
         return EXIT_NO_TERMINAL;
     int slave, master = terminal_open_pair(sock, &size, &slave);
-    terminal_start_relay(sock, master, slave);
-    for (int fd = 0; fd <= 2; fd++)
-        dup2(slave, fd);
-    sys_close_from(3);
-    if (chdir(words[1]) < 0 || setenv("TERM", words[0], 1) < 0)
-        fprintf(stderr, "cella: no directory %s here\r\n", words[1]);
-    execvp(words[2], words + 2);
-    terminal_give_up(2, "start ", words[2], errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+    /* Keys that send signals, and signals of the program to its group, are not for this process. It
+     * stays in the program's group, or ^Z would stop a program that nobody continues. */
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t program = fork();
+    if (program == 0)
+        terminal_become(words, slave, &before);
+    int end = program > 0 ? pidfd_open(program, 0) : -1;
+    if (end < 0)
+        terminal_give_up(sock, "start a process", "", EXIT_NO_TERMINAL);
+    prctl(PR_SET_NAME, "cella-terminal");
+    terminal_relay(sock, master, end);
+    terminal_end_alike(program);
 }
