@@ -37,7 +37,7 @@ def pipe(shell, *requests, check=0, args=()):
 
 
 def test_the_first_line_says_that_it_is_ready(launch):
-    daemon = launch()  # without a configuration
+    daemon = launch(config=None)
     ready, answers = pipe(Shell(daemon.binary, daemon.user, daemon.data))
     assert (ready["status"], ready["working_dir"], answers) == ("ready", "/workspace", [])
     assert "import pandas as pd" in ready["preloaded_modules"]

@@ -188,7 +188,7 @@ def test_max_output_bytes_from_the_configuration(launch):
 )
 def test_a_mistake_names_file_line_and_remedy(launch, config, line, word):
     with pytest.raises(StartFailed) as caught:
-        launch(config=config)
+        launch(config=config + "# no other profile\n")
     assert caught.value.status not in (None, 0)
     text = caught.value.stderr
     assert re.search(rf"\.yaml:{line}\b", text), text

@@ -32,7 +32,7 @@ def test_spawn_answers_201_with_the_session(client, spawn):
 
 
 def test_spawn_needs_no_member_and_no_body_at_all(launch):
-    client = launch().client  # without a configuration
+    client = launch(config=None).client
     for body in ({}, None):
         session = client.call("POST", "/v1/sessions", body)
         assert (session.runtime, session.profile) == ("python", "data")
