@@ -65,7 +65,7 @@ complete -c cella -n __fish_use_subcommand -a branch -d 'make live copies of a s
 complete -c cella -n __fish_use_subcommand -a new -d 'start a session and print its id'
 complete -c cella -n __fish_use_subcommand -a ps -d 'list the sessions'
 complete -c cella -n __fish_use_subcommand -a info -d 'show what is known of a session'
-complete -c cella -n __fish_use_subcommand -a edit -d 'change the name, the labels or the life of a session'
+complete -c cella -n __fish_use_subcommand -a edit -d 'rename a session, change its labels or its life'
 complete -c cella -n __fish_use_subcommand -a suspend -d 'save sessions and give up their processes'
 complete -c cella -n __fish_use_subcommand -a resume -d 'bring suspended sessions back'
 complete -c cella -n __fish_use_subcommand -a kill -d 'end sessions and everything they started'

@@ -65,7 +65,7 @@ _cella() {
             'new:start a session and print its id'
             'ps:list the sessions'
             'info:show what is known of a session'
-            'edit:change the name, the labels or the life of a session'
+            'edit:rename a session, change its labels or its life'
             'suspend:save sessions and give up their processes'
             'resume:bring suspended sessions back'
             'kill:end sessions and everything they started'

@@ -137,7 +137,7 @@ void transcript_append(struct transcript *t, enum output_stream stream, const ch
     transcript_clear_if_due(t);
     struct transcript_item *item = is_aside ? NULL : transcript_item_for(t, stream);
     for (const char *at = bytes; (at = memchr(at, '\n', len - (size_t)(at - bytes))) != NULL; at++)
-        t->streams[stream].lines++;
+        t->streams[stream].untold_lines++;
     while (len > 0) {
         struct output_piece *piece =
             transcript_piece(t, stream, item != NULL ? item->serial : 0, len);
@@ -257,7 +257,7 @@ void transcript_clear(struct transcript *t, bool waits)
     t->news_omitted = 0;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
         t->streams[i].told = t->streams[i].total;
-        t->streams[i].lines = 0;
+        t->streams[i].untold_lines = 0;
     }
     transcript_clear_row(t);
 }
@@ -729,8 +729,8 @@ uint64_t transcript_put_ends(const struct transcript *t, enum output_stream stre
     prose_fold(head, head_len, &first);
     prose_fold(buf_str(&tail), tail.len, &last);
     /* What was folded counts as left out. */
-    return prose_write_cut(buf_str(&first), first.len, buf_str(&last), last.len, total, s->lines,
-                           where, out);
+    return prose_write_cut(buf_str(&first), first.len, buf_str(&last), last.len, total,
+                           s->untold_lines, where, out);
 }
 
 static void script_begin_line(struct buf *out)
@@ -870,7 +870,7 @@ void transcript_end_answer(struct transcript *t)
     t->news_omitted = 0;
     for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
         t->streams[i].told = t->streams[i].until;
-        t->streams[i].lines = 0;
+        t->streams[i].untold_lines = 0;
         transcript_trim(t, (enum output_stream)i);
     }
 }

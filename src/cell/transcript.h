@@ -69,11 +69,11 @@ struct transcript_item {
 
 /* One stream. */
 struct transcript_stream {
-    struct list pieces; /* of struct output_piece: what is still of use, and the newest */
-    uint64_t total;     /* bytes written so far */
-    uint64_t told;      /* bytes that earlier answers were about */
-    uint64_t until;     /* the end of what the answer that is being made tells */
-    uint64_t lines;     /* line ends in what is not told yet */
+    struct list pieces;    /* of struct output_piece: what is still of use, and the newest */
+    uint64_t total;        /* bytes written so far */
+    uint64_t told;         /* bytes that earlier answers were about */
+    uint64_t until;        /* the end of what the answer that is being made tells */
+    uint64_t untold_lines; /* line ends in what is not told yet */
 };
 
 struct transcript {

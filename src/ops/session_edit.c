@@ -80,7 +80,7 @@ static void session_edit_run(struct call *call)
 static const struct op_verb session_edit_verb = {
     .words = "edit",
     .takes = (const char *const[]){"session_id", NULL},
-    .summary = "change the name, the labels or the life of a session",
+    .summary = "rename a session, change its labels or its life",
     .examples = "cella edit 0b9c --name sales\n"
                 "cella edit sales --labels team=blue --idle-timeout 1h",
 };
