@@ -2,7 +2,7 @@
 """Builds Cella and runs its tests, several at a time. The last line is "N passed, N failed".
 
     run.py check            for the daily loop: one build, two minutes
-    run.py test             what a change may not break: some 11 minutes on two cores
+    run.py test             what a change may not break: some 10 minutes on two cores
     run.py all              both builds of everything, every Python and Node.js, soaks, fuzzing
     run.py coverage         the tests of `test` in a build that counts which lines they run
     run.py nervous          what tests/nervous.txt lists, 50 times each (CELLA_REPEAT)
@@ -32,7 +32,7 @@ from groups import LOGS, TOP, Result
 PART_SECONDS = 240    # of a job; each has daemons of its own to start, with all their libraries
 PART_SECONDS_OF_CHECK = 30  # which has few of them: no lane is to wait for a long one
 SECONDS_OF_CHECK = 6  # of a unit test that is part of it
-LANES_PER_CORE = 3    # most tests wait more than they work
+LANES_PER_CORE = 2    # no processor is idle with them; with more, those who wait look more often
 SECONDS = TOP / "tests/seconds.json"
 MEASURED = LOGS / "seconds.json"
 
