@@ -172,6 +172,41 @@ def test_a_file_that_shrinks_while_it_is_read_is_told(spawn):
     assert session.value("peek(file_path='text')") == "'rest'"
 
 
+ARCHIVE_SHRINKS = """
+import threading, zipfile
+with zipfile.ZipFile('a.zip', 'w') as z:
+    z.writestr('member', b'0123456789abcde\\n' * (1 << 18))
+whole, is_over = open('a.zip', 'rb').read(), False
+def shrink():
+    with open('a.zip', 'r+b', buffering=0) as f:
+        while not is_over:
+            f.truncate(len(whole) // 2)
+            f.seek(0)
+            f.write(whole)
+thread = threading.Thread(target=shrink)
+thread.start()
+"""
+
+
+@pytest.mark.one_mode
+def test_a_member_of_an_archive_that_shrinks_is_whole_or_refused(spawn):
+    session = spawn(explore=True, checkpoints="off", durable="off")
+    session.exec(ARCHIVE_SHRINKS)
+
+    def load():
+        return session.client.request("POST", f"{session.path}/contexts",
+                                      {"path": "a.zip", "member": "member"})
+
+    def is_refused():
+        answer = load()
+        assert answer.status == 409 or answer.json["chars"] == 4 << 20
+        return answer.status == 409 and "became shorter" in answer.json["error"]["message"]
+
+    host.eventually(is_refused)
+    session.exec("is_over = True; thread.join()")
+    assert load().json["chars"] == 4 << 20
+
+
 @pytest.mark.one_mode
 def test_a_context_that_shrinks_on_the_disk_is_told(launch):
     daemon = launch(config="default_profile: min\n")
