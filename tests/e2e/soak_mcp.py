@@ -35,7 +35,7 @@ from soak_leak import Soak  # noqa: E402
 # allocator keeps at hand counts among the rest of the daemon's heap, and so does what it needs to
 # find a task.
 GROWTH = {"heap_rest": 512 << 10, "mcp_sessions": 0, "mcp_listeners": 0, "warden_data_kb": 264,
-          "fds": 4,  # the two pipes that wait for the next cell, which the first round may not leave
+          "fds": 4,  # the two pipes that wait for the next cell; the first round may not leave them
           "warden_fds": 0, "processes": 0}
 CONFIG = """\
 default_profile: min
