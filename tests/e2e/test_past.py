@@ -64,14 +64,14 @@ def test_quick_cells_share_a_bounded_time_of_work(spawn):
     """25 ms, and on a machine where a checkpoint takes long up to ten times that."""
     session = spawn()
     ran = {}
-    for n in range(200):
-        result = session.exec(f"v{n} = sum(range(100_000))")
+    while sum(ran.values()) <= 260:  # a fast machine needs more cells for it
+        result = session.exec(f"v{len(ran)} = sum(range(100_000))")
         ran[result.number] = result.duration_ms
     lost = session.exec(CRASH)["rolled_back_cells"][:-1]
     # The last of them made it too much, if it is: a longer one would have been kept by itself.
     assert sum(ran[cell] for cell in lost[:-1]) <= 250, (lost, ran)
-    assert sum(ran.values()) > 250 and len(lost) < 200
-    assert session.value(f"v{200 - len(lost) - 1}") == str(sum(range(100_000)))
+    assert len(lost) < len(ran)
+    assert session.value(f"v{len(ran) - len(lost) - 1}") == str(sum(range(100_000)))
 
 
 @pytest.mark.one_mode
