@@ -10,11 +10,16 @@ uint64_t clock_mono_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-uint64_t clock_wall_ms(void)
+uint64_t clock_wall_us(void)
 {
     struct timespec ts;
     clock_gettime(CLOCK_REALTIME, &ts);
-    return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
+uint64_t clock_wall_ms(void)
+{
+    return clock_wall_us() / 1000;
 }
 
 uint64_t clock_scaled_ms(uint64_t ms)

@@ -5,6 +5,7 @@
 
 uint64_t clock_mono_ns(void);
 uint64_t clock_wall_ms(void); /* since the epoch */
+uint64_t clock_wall_us(void);
 
 enum { CLOCK_RFC3339_SIZE = 32 };
 /* "2026-01-31T12:00:00.123Z" */

@@ -34,7 +34,7 @@ void put_session(struct json_out *json, const struct session *session)
     json_put_member_str(json, "binding", session->binding);
     json_put_member_str(json, "joined", session->joined[0] != '\0' ? session->joined : NULL);
     json_put_member_str(json, "spawned_at", clock_rfc3339(session->life.spawned_at_ms, time));
-    json_put_member_str(json, "used_at", clock_rfc3339(session->life.last_cell_at_ms, time));
+    json_put_member_str(json, "used_at", clock_rfc3339(session->life.last_cell_at_us / 1000, time));
     if (session->head != NULL && session->usage.at_ms > 0) {
         json_put_member_int(json, "memory_bytes", (int64_t)session->usage.memory_bytes);
         json_put_member_int(json, "cpu_ms", (int64_t)(session->usage.cpu_us / 1000));

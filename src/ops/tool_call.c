@@ -44,7 +44,7 @@ static struct session *tool_default(const struct call *call, const char *languag
                           strcmp(policy_agent_of(s), call_owner(call)) == 0;
         bool is_meant = language == NULL || strcmp(s->runtime->name, language) == 0;
         if (is_default && is_meant && (fits == NULL || fits(s)) &&
-            (found == NULL || s->life.last_cell_at_ms >= found->life.last_cell_at_ms))
+            (found == NULL || s->life.last_cell_at_us >= found->life.last_cell_at_us))
             found = s;
     }
     return found;

@@ -13,8 +13,9 @@ struct lifespan {
     uint32_t max_age_secs;      /* 0 if it may live for ever */
     uint64_t spawned_at_ms;     /* wall clock */
     /* Wall clock: when a cell last began or ended, or the session was made. What callers are told
-     * as `used_at`, and what lists are sorted by; a look at the session does not count. */
-    uint64_t last_cell_at_ms;
+     * as `used_at`, and what lists are sorted by; a look at the session does not count. In
+     * microseconds, because several sessions may run a cell in one millisecond. */
+    uint64_t last_cell_at_us;
     uint64_t born_ms; /* monotonic: since when it lives */
     /* Monotonic: what idle_timeout_secs counts from. Moved by session_restart_idle: whenever a
      * caller wants anything of the session, and while processes of its own work. */

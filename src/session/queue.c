@@ -143,7 +143,8 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;
     exec->cell->state = CELL_RUNNING;
-    exec->cell->executed_ms = session->life.last_cell_at_ms = clock_wall_ms();
+    session->life.last_cell_at_us = clock_wall_us();
+    exec->cell->executed_ms = session->life.last_cell_at_us / 1000;
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
     recording_begun(exec);
@@ -247,7 +248,7 @@ void queue_conclude(struct session *session)
     spill_end(exec);
     spill_enter(exec);
     names_on_verdict(exec, verdict->names);
-    session->life.last_cell_at_ms = clock_wall_ms();
+    session->life.last_cell_at_us = clock_wall_us();
     uint64_t ran_ns = timing_ran_ns(exec);
     background_on_cell(session);
     timeline_add_cell(session, exec->id, ran_ns);

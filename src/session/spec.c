@@ -64,7 +64,7 @@ char *spec_write(const struct session *session)
         json_put_value(&json, session->labels);
     }
     /* The name that rows of older daemons have for it. */
-    json_put_member_int(&json, "worked_at_ms", (int64_t)session->life.last_cell_at_ms);
+    json_put_member_int(&json, "worked_at_ms", (int64_t)(session->life.last_cell_at_us / 1000));
     json_put_member_str(&json, "cwd", session->cwd);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(session->timeline.mode));
     json_put_member_str(&json, "isolation", spec_isolations[session->saving.isolation]);
