@@ -90,6 +90,20 @@ def pytest_runtest_protocol(item):
         runtestprotocol(item, nextitem=item.parent)
 
 
+REPORTS = pathlib.Path(os.environ["CELLA_REPORTS"]) if "CELLA_REPORTS" in os.environ else None
+reports_seen = set()
+
+
+def pytest_runtest_logfinish(nodeid):
+    """Notes after which test a report of the sanitizers was first there (tests/groups.py)."""
+    if REPORTS is None:
+        return
+    for report in set(REPORTS.glob("report*")) - reports_seen:
+        reports_seen.add(report)
+        with open(REPORTS / "tests", "a") as notes:
+            notes.write(f"{report.name} {nodeid}\n")
+
+
 def mode_of(item):
     return getattr(item, "callspec", None) and item.callspec.params.get("mode")
 

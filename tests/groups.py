@@ -272,9 +272,16 @@ class Reports:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def collect(self, result, name):
+        notes = self.folder / "tests"  # by tests/conftest.py
+        after = dict(line.split(" ", 1) for line in notes.read_text().splitlines()
+                     ) if notes.exists() else {}
         for report in sorted(self.folder.glob("report*")):
             shutil.copy(report, LOGS / f"{log_of(name).stem}-{report.name}.log")
-            result.fail(f"{name} sanitizer report", tail(report))
+            found = report.stat()
+            written = time.strftime("%T", time.localtime(found.st_mtime))
+            result.fail(f"{name} sanitizer report",
+                        f"{tail(report) or 'it is empty'}\n{report.name} of user {found.st_uid}, "
+                        f"written at {written}, seen after {after.get(report.name, 'all tests')}")
 
 
 class Program:
@@ -354,7 +361,7 @@ def pytest(name, level, folder, kind, files, mode=None, has_subids=False):
         if has_subids:
             env["CELLA_TEST_SUBIDS"] = "1"
         if kind == "asan":
-            env.update(sanitizer_env(reports.folder))
+            env.update(sanitizer_env(reports.folder), CELLA_REPORTS=str(reports.folder))
         status = run(command, log, env)
         result = read_junit(report) if report.exists() else Result()
         nothing_chosen = status == 5  # all files of this part belong to another level
