@@ -686,7 +686,7 @@ _cella() {
             '--join[A session whose sandbox it shares\: files, processes and limits.]:session:_cella_sessions' \
             '--agent[On whose behalf, by a name of the configuration; without it the agent "default".]:value: ' \
             '--binding[The inbound binding through which the agent was asked.]:value: ' \
-            '--idle-timeout[It ends when nobody used it for this long; 0 is never]:value: ' \
+            '--idle-timeout[It is suspended when nobody used it for this long; 0 is never]:value: ' \
             '--max-age[It ends at this age; 0 is never]:value: ' \
             '--checkpoints[When its state is kept to come back to\: after a moment of rest (auto, the default unless the agent'\''s checkpoints says otherwise), after every cell, or never.]:value:(auto every off)' \
             '-t[How long its cells may run that name no time of their own; default\: the agent'\''s timeout_secs.]:value: ' \
@@ -845,7 +845,7 @@ _cella() {
             '--join[A session whose sandbox it shares\: files, processes and limits.]:session:_cella_sessions' \
             '--agent[On whose behalf, by a name of the configuration; without it the agent "default".]:value: ' \
             '--binding[The inbound binding through which the agent was asked.]:value: ' \
-            '--idle-timeout[It ends when nobody used it for this long; 0 is never]:value: ' \
+            '--idle-timeout[It is suspended when nobody used it for this long; 0 is never]:value: ' \
             '--max-age[It ends at this age; 0 is never]:value: ' \
             '--checkpoints[When its state is kept to come back to\: after a moment of rest (auto, the default unless the agent'\''s checkpoints says otherwise), after every cell, or never.]:value:(auto every off)' \
             '-t[How long its cells may run that name no time of their own; default\: the agent'\''s timeout_secs.]:value: ' \

@@ -71,7 +71,8 @@ extern const struct op_param session_limits[];
          .unit = OP_SECS,                                                                          \
          .is_nullable = true,                                                                      \
          .max = SESSION_SECONDS_MAX,                                                               \
-         .doc = "It ends when nobody used it for this long; 0 is never. Default as configured."},  \
+         .doc = "It is suspended when nobody used it for this long; 0 is never. Default as "       \
+                "configured."},                                                                    \
         {.name = "max_age_secs",                                                                   \
          .type = OP_INT,                                                                           \
          .unit = OP_SECS,                                                                          \

@@ -27,7 +27,7 @@ enum {
     PICTURES_DEFAULT = 4 * 1024 * 1024,
 };
 
-const char *const op_meanings[] = {
+const char *const op_meanings[OP_MEANINGS] = {
     [OP_MEANS_NOTHING] = NULL,        [OP_MEANS_SESSION] = "session",
     [OP_MEANS_NOTEBOOK] = "notebook", [OP_MEANS_JOINED] = "joined_session",
     [OP_MEANS_STATE] = "state",       [OP_MEANS_FILE] = "file",
@@ -41,7 +41,7 @@ const char *const op_meanings[] = {
 struct visit {
     struct call *call;
     unsigned uses;
-    const struct op_param *by_meaning[OP_MEANS_LIMITS + 1]; /* NULL: it has no such parameter */
+    const struct op_param *by_meaning[OP_MEANINGS]; /* NULL: it has no such parameter */
     struct session *session;      /* that it is about; NULL: none, or none that exists */
     const struct session *joined; /* likewise */
     const char *owner;            /* of what it is about or makes */

@@ -58,8 +58,9 @@ enum op_meaning {
     OP_MEANS_TIMEOUT,  /* of a cell, in ms */
     OP_MEANS_BUDGET,   /* bytes of output in the answer */
     OP_MEANS_LIMITS,   /* an object of session_limits */
+    OP_MEANINGS,       /* how many there are */
 };
-extern const char *const op_meanings[]; /* their names; NULL: none */
+extern const char *const op_meanings[OP_MEANINGS]; /* their names; NULL: none */
 
 /* How a number is written in the command line. */
 enum op_unit {

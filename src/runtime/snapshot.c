@@ -132,12 +132,6 @@ void snapshot_free(struct snapshot *snapshot)
     free(snapshot);
 }
 
-void snapshot_refused(struct snapshot *snapshot, const char *why)
-{
-    if (snapshot->state == SNAPSHOT_FORKING)
-        gone(snapshot, why);
-}
-
 void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *event)
 {
     if (event->type == WARDEN_ENTERED && snapshot->state == SNAPSHOT_ADOPTING) {

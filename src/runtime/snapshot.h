@@ -48,8 +48,6 @@ struct snapshot *snapshot_take(struct head *head, uint64_t number, uint64_t id,
                                struct err *e);
 void snapshot_free(struct snapshot *snapshot); /* ends its process; takes NULL */
 void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *event);
-/* The head says that it did not fork. */
-void snapshot_refused(struct snapshot *snapshot, const char *why);
 
 /* A copy of it becomes `head`, which waits in the same room (head_await); with a `key` (else -1),
  * which is closed here, in the room that the key is to. */

@@ -1,4 +1,4 @@
-/* Sessions that nobody uses, or that grew too old, end by themselves. One timer for all of them,
+/* Sessions that nobody uses are suspended, those that grew too old end. One timer for all of them,
  * set to the first time that one could be due: a session that is used again moves its own time, not
  * the timer, so that using one costs nothing and an idle daemon wakes once in minutes at most. */
 #pragma once

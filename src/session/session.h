@@ -224,13 +224,16 @@ void session_restart_idle(struct session *session);
 /* Asks the running cell to stop; false if none runs. */
 bool session_interrupt(struct session *session);
 
+/* Something about the session is not as it was: what follows from that is decided in settle.c, now
+ * or, if that is further up the stack, when it is done. The last that an event does: the session
+ * may be dead afterwards, and what belongs to it gone; its own memory stays until the loop runs. */
+void session_changed(struct session *session);
+int session_refuse_if_dead(const struct session *session, struct err *e);
+
 /* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void session_move(struct session *session, enum session_state to);
 void session_set_alarm(struct session *session, enum session_alarm alarm, uint64_t in_ms);
-/* Something about the session is not as it was: what follows from that is decided in settle.c, now
- * or, if that is further up the stack, when it is done. The last that an event does. */
-void session_changed(struct session *session);
 /* Kills the interpreter; its end makes the session dead. `detail` may be NULL. */
 void session_kill(struct session *session, enum death_wish wish, const char *detail);
 void session_kill_now(struct session *session); /* for the reason that is noted already */
@@ -244,7 +247,6 @@ void session_note_ending(struct session *session, enum death_wish wish, const ch
 void session_conclude(struct session *session);
 /* Who asked for it hears that it started, or died. */
 void session_tell_starter(struct session *session);
-int session_refuse_if_dead(const struct session *session, struct err *e);
 /* A copy of `source`, in a room that does not exist yet; its interpreter is its maker's business.
  */
 int session_make_branch(struct engine *engine, struct session *source,

@@ -304,7 +304,9 @@ void timeline_remove(struct checkpoint *checkpoint)
     timeline_free_checkpoint(checkpoint);
 }
 
-static void timeline_end_process(struct checkpoint *checkpoint, const char *why)
+/* The process goes. A checkpoint that was saved stays, with `why` it has none; one that was not is
+ * removed and freed. */
+static void timeline_give_up_process(struct checkpoint *checkpoint, const char *why)
 {
     struct session *session = checkpoint->session;
     if (!checkpoint->is_saved) {
@@ -344,7 +346,7 @@ void timeline_end_processes(struct session *session, uint64_t current)
         checkpoint->ticket = 0;
         if (checkpoint->files == FILES_RECORDING)
             checkpoint->files = FILES_NONE;
-        timeline_end_process(checkpoint, "the session was suspended");
+        timeline_give_up_process(checkpoint, "the session was suspended");
     }
     timeline_hold_files(session, timeline->base, "");
     timeline_go_to(session, timeline_find(session, current));
@@ -473,7 +475,7 @@ static struct checkpoint *timeline_find_oldest(const struct timeline *timeline,
     return oldest;
 }
 
-/* So many are kept as processes, and as many more as saved states alone. */
+/* So many of each kind are kept: with a process, with a saved state alone, with neither. */
 static void timeline_give_up_surplus(struct session *session)
 {
     size_t n, kept = session->engine->config.checkpoints_kept;
@@ -481,7 +483,7 @@ static void timeline_give_up_surplus(struct session *session)
         struct checkpoint *oldest;
         while ((oldest = timeline_find_oldest(&session->timeline, remains, &n)) != NULL && n > kept)
             if (remains == REMAINS_PROCESS)
-                timeline_end_process(oldest, "its process was given up for newer ones");
+                timeline_give_up_process(oldest, "its process was given up for newer ones");
             else
                 timeline_remove(oldest);
     }
@@ -600,13 +602,13 @@ static void timeline_on_asleep(struct snapshot *snapshot)
     if (checkpoint == session->timeline.current)
         timeline_note_others(session, snapshot->n_others);
     /* If more memory is in use than the session's own, and half of what checkpoints may cost, the
-     * process of the oldest goes; its saved state stays. */
+     * process of the oldest goes; its saved state stays, if it has one. */
     const struct jail_limits *limits = &session->limits;
     uint64_t most = ((uint64_t)limits->memory_mb + limits->checkpoint_mb / 2) * MIB;
     size_t n;
     struct checkpoint *oldest = timeline_find_oldest(&session->timeline, REMAINS_PROCESS, &n);
     if (session->restore == NULL && snapshot->jail_bytes > most && oldest != NULL)
-        timeline_end_process(oldest, "its process was given up for newer ones");
+        timeline_give_up_process(oldest, "its process was given up because memory was short");
     session_changed(session);
 }
 
@@ -642,17 +644,16 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
     }
     if (fork->is_forked)
         return;
-    snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s",
-             fork->reason != NULL ? fork->reason : "the interpreter did not fork");
-    if (checkpoint->snapshot != NULL)
-        snapshot_refused(checkpoint->snapshot, checkpoint->reason);
-    if (fork->threads > 0) { /* for now: the next may succeed */
-        /* Whatever kept it from being copied, somebody is at work. */
-        timeline_note_others(session, MAX(fork->threads - 1, 1U));
+    const char *why = fork->reason != NULL ? fork->reason : "the interpreter did not fork";
+    if (fork->threads == 0) {
+        timeline->cannot_fork = true;
+        timeline_give_up_process(checkpoint, why);
         return;
     }
-    session->timeline.cannot_fork = true;
-    timeline_end_process(checkpoint, checkpoint->reason);
+    /* For now: the next may succeed. Whatever kept it from being copied, somebody is at work. */
+    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
+    timeline_note_others(session, MAX(fork->threads - 1, 1U));
 }
 
 void timeline_take(struct session *session)

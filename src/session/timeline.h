@@ -17,7 +17,7 @@ struct session;
 struct snapshot;
 
 enum {
-    TIMELINE_KEPT_DEFAULT = 8, /* checkpoints of a session */
+    TIMELINE_KEPT_DEFAULT = 8, /* of each kind: timeline_give_up_surplus */
     /* Running time of the cells that may share a checkpoint; up to ten times as much where one
      * costs more than a tenth of it: the machine is full, or the session has gigabytes. */
     TIMELINE_SHARED_NS = 25000000,

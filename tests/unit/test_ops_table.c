@@ -124,7 +124,7 @@ static void test_parameters_mean_what_their_names_say(void **state)
     (void)state;
     for (size_t i = 0; op_table[i] != NULL; i++) {
         const struct op *op = op_table[i];
-        bool seen[OP_MEANS_LIMITS + 1] = {false};
+        bool seen[OP_MEANINGS] = {false};
         for (const struct op_param *p = op->params; p->name != NULL; p++) {
             enum op_meaning expected = p->means;
             for (size_t k = 0; k < ARRAY_LEN(known); k++)

@@ -2699,7 +2699,7 @@ export interface SessionCreateArgs {
   agent?: string | null;
   /** The inbound binding through which the agent was asked. */
   binding?: string | null;
-  /** It ends when nobody used it for this long; 0 is never. Default as configured. */
+  /** It is suspended when nobody used it for this long; 0 is never. Default as configured. */
   idle_timeout_secs?: number | null;
   /** It ends at this age; 0 is never. Default as configured. */
   max_age_secs?: number | null;
@@ -2974,7 +2974,7 @@ export interface NotebookCreateArgs {
   agent?: string | null;
   /** The inbound binding through which the agent was asked. */
   binding?: string | null;
-  /** It ends when nobody used it for this long; 0 is never. Default as configured. */
+  /** It is suspended when nobody used it for this long; 0 is never. Default as configured. */
   idle_timeout_secs?: number | null;
   /** It ends at this age; 0 is never. Default as configured. */
   max_age_secs?: number | null;

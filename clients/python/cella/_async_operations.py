@@ -1026,7 +1026,7 @@ class AsyncOperations:
         join: A session whose sandbox it shares: files, processes and limits.
         agent: On whose behalf, by a name of the configuration; without it the agent "default".
         binding: The inbound binding through which the agent was asked.
-        idle_timeout_secs: It ends when nobody used it for this long; 0 is never. Default as
+        idle_timeout_secs: It is suspended when nobody used it for this long; 0 is never. Default as
             configured.
         max_age_secs: It ends at this age; 0 is never. Default as configured.
         checkpoints: When its state is kept to come back to: after a moment of rest (auto, the
@@ -1490,7 +1490,7 @@ class AsyncOperations:
         join: A session whose sandbox it shares: files, processes and limits.
         agent: On whose behalf, by a name of the configuration; without it the agent "default".
         binding: The inbound binding through which the agent was asked.
-        idle_timeout_secs: It ends when nobody used it for this long; 0 is never. Default as
+        idle_timeout_secs: It is suspended when nobody used it for this long; 0 is never. Default as
             configured.
         max_age_secs: It ends at this age; 0 is never. Default as configured.
         checkpoints: When its state is kept to come back to: after a moment of rest (auto, the
