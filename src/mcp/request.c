@@ -364,7 +364,7 @@ void request_tell(struct mcp_request *rq, const char *text, size_t len)
         if (text[i] == '\n' || text[i] == '\r') {
             request_end_line(rq, used);
             used = 0;
-        } else if (used < room) {
+        } else if (text[i] != '\0' && used < room) {
             rq->line[used++] = text[i];
         }
     }

@@ -95,7 +95,7 @@ json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text
         strlen(buf_str(&payload)) != payload.len ||
         !seal_is_ours(s, bond, buf_str(&payload), dot + 1))
         return NULL;
-    json_t *inner = json_loads(buf_str(&payload), 0, NULL);
+    json_t *inner = json_loads(buf_str(&payload), JSON_ALLOW_NUL, NULL);
     uint64_t until_ms = (uint64_t)json_integer_value(json_object_get(inner, "x"));
     const char *nonce = json_string_value(json_object_get(inner, "n"));
     json_t *state = NULL;

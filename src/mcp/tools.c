@@ -94,20 +94,23 @@ static void tools_reply_error(struct mcp_request *rq, const struct err *e)
 }
 
 /* One of the last lines, which are in brackets, tells a model how to go on; here that is not the
- * model's business. */
+ * model's business. What a cell writes may hold NUL characters: lengths count. */
 static void tools_strip_advice(json_t *item)
 {
-    const char *text = rpc_text(item, "text");
-    const char *end = text != NULL ? text + strlen(text) : NULL;
+    const json_t *shown = json_object_get(item, "text");
+    const char *text = json_string_value(shown);
+    const char *end = text != NULL ? text + json_string_length(shown) : NULL;
     for (const char *at = end; at != NULL && at > text;) {
         const char *line = memrchr(text, '\n', (size_t)(at - text));
         line = line != NULL ? line + 1 : text;
+        size_t len = (size_t)(at - line);
         if (line[0] != '[')
             return;
-        if (strncmp(line, "[cell ", 6) == 0 && strstr(line, "wait(") != NULL) {
+        if (strncmp(line, "[cell ", 6) == 0 && memmem(line, len, "wait(", 5) != NULL) {
             _buf_ struct buf kept = BUF_INIT(SIZE_MAX);
             buf_append(&kept, text, (size_t)(line - text));
-            buf_append_str(&kept, at < end ? at + 1 : "");
+            if (at < end)
+                buf_append(&kept, at + 1, (size_t)(end - at - 1));
             while (kept.len > 0 && kept.data[kept.len - 1] == '\n')
                 kept.len--;
             json_object_set_new(item, "text", json_stringn(buf_str(&kept), kept.len));
@@ -126,8 +129,8 @@ static void tools_keep(struct mcp_request *rq, const json_t *result)
         rq->memory = json_array();
     json_array_foreach(json_object_get(result, "content"), i, item) {
         tools_strip_advice(item);
-        const char *text = rpc_text(item, "text");
-        if (text == NULL || text[0] != '\0')
+        const json_t *text = json_object_get(item, "text");
+        if (text == NULL || json_string_length(text) > 0)
             json_array_append(rq->memory, item);
     }
 }
@@ -214,12 +217,12 @@ static void tools_on_reply(struct mcp_request *rq, int status, const struct buf 
     bool is_plain =
         rq->memory == NULL && memmem(buf_str(json), json->len, mark, sizeof(mark) - 1) == NULL;
     (void)status;
-    if (is_plain) {
+    json_t *result = is_plain ? NULL : json_loadb(buf_str(json), json->len, JSON_ALLOW_NUL, NULL);
+    if (result == NULL) {
         request_log(rq, MCP_INFO, "the tool has answered");
         request_reply(rq, json);
         return;
     }
-    json_t *result = json_loadb(buf_str(json), json->len, 0, NULL);
     json_t *pending = json_incref(json_object_get(result, "pending"));
     json_object_del(result, "pending");
     if (pending != NULL)
@@ -237,7 +240,7 @@ static void tools_on_event(struct mcp_request *rq, const char *name, const char 
 {
     if (strcmp(name, "output") != 0)
         return;
-    json_t *event = json_loadb(json, len, 0, NULL);
+    json_t *event = json_loadb(json, len, JSON_ALLOW_NUL, NULL);
     const json_t *text = json_object_get(event, "text");
     if (text != NULL)
         request_tell(rq, json_string_value(text), json_string_length(text));

@@ -118,6 +118,23 @@ def test_input_is_asked_of_the_client_in_a_second_request(daemon, name):
         f"hi\nName? \n[new session {name}]", "'ADA'"]
 
 
+def test_what_was_shown_before_a_question_may_be_any_characters(daemon, name):
+    """NUL among them, which JSON can hold and C ends texts with."""
+    client = mcp.Modern(daemon, {"elicitation": {}})
+    shown = "import sys; sys.stdout.buffer.write(b'a\\0b\\xff\\xed\\xa0\\x80\\n')\n"
+    arguments = {"code": shown + "input('Name? ')", "session": name}
+    asked = client.call("run", arguments)
+    assert asked["resultType"] == "input_required"
+    answered = client.call("run", arguments, requestState=asked["requestState"], inputResponses={
+        "line": {"action": "accept", "content": {"line": "Ada"}}})
+    first, last = [item["text"] for item in answered["content"]]
+    assert first.startswith("a\0b\ufffd") and "Name? " in first and last == "'Ada'"
+    legacy = mcp.Legacy(daemon)
+    running = legacy.call("run", {"code": shown + "input('Name? ')", "session": name})
+    assert mcp.text_of(running).startswith("a\0b") and "wait(" in mcp.text_of(running)
+    legacy.call("wait", {"session": name, "interrupt": True})
+
+
 def test_a_question_that_is_declined_ends_the_cell(daemon, name):
     client = mcp.Modern(daemon, {"elicitation": {}})
     arguments = {"code": "input('Name? ')", "session": name}
