@@ -108,32 +108,66 @@ static int mcp_await_consent(const struct cli_client *c, struct err *e)
 /* ---- the pump ---------------------------------------------------------------------------------
  */
 
-/* False: this direction is over. */
-static bool mcp_pass(int from, int to)
+/* False: the daemon has said all, or nobody reads it any more. */
+static bool mcp_pass_answers(int daemon)
 {
     char piece[MCP_PIECE];
-    ssize_t n = read(from, piece, sizeof(piece));
+    ssize_t n = read(daemon, piece, sizeof(piece));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return true;
-    return n > 0 && mcp_write_all(to, piece, (size_t)n) == 0;
+    return n > 0 && mcp_write_all(STDOUT_FILENO, piece, (size_t)n) == 0;
+}
+
+/* What the client said and the daemon has not taken yet. It takes nothing while there are answers
+ * for it to get rid of, so that whoever waits for it has to go on reading. */
+struct mcp_said {
+    char piece[MCP_PIECE];
+    size_t len, sent;
+};
+
+/* False: this direction is over. */
+static bool mcp_hear(struct mcp_said *said)
+{
+    ssize_t n = read(STDIN_FILENO, said->piece, sizeof(said->piece));
+    said->sent = 0;
+    said->len = n > 0 ? (size_t)n : 0;
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+static bool mcp_pass_said(struct mcp_said *said, int daemon)
+{
+    size_t left = said->len - said->sent;
+    ssize_t n = send(daemon, said->piece + said->sent, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n > 0)
+        said->sent += (size_t)n;
+    return n > 0 || errno == EINTR || errno == EAGAIN;
 }
 
 /* Ends when the daemon has said all, or nobody reads it any more. */
 static int mcp_pump(int daemon)
 {
-    struct pollfd sides[] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                             {.fd = daemon, .events = POLLIN},
-                             {.fd = STDOUT_FILENO, .events = 0}};
+    struct mcp_said said = {.len = 0};
+    bool hears = true;
+    struct pollfd sides[] = {{.events = POLLIN}, {.fd = daemon}, {.fd = STDOUT_FILENO}};
     for (;;) {
+        bool has_more = said.sent < said.len;
+        sides[0].fd = hears && !has_more ? STDIN_FILENO : -1;
+        sides[1].events = (short)(POLLIN | (has_more ? POLLOUT : 0));
         if (poll(sides, 3, -1) < 0 && errno == EINTR)
             return 128 + cli_signal_taken();
-        if (sides[1].revents != 0 && !mcp_pass(daemon, STDOUT_FILENO))
+        if (sides[1].revents & ~POLLOUT && !mcp_pass_answers(daemon))
             return 0;
         if (sides[2].revents & (POLLERR | POLLHUP | POLLNVAL))
             return CLI_EXIT_PIPE;
-        if (sides[0].revents != 0 && !mcp_pass(STDIN_FILENO, daemon)) {
+        if (has_more && sides[1].revents & POLLOUT)
+            hears = mcp_pass_said(&said, daemon);
+        else if (sides[0].fd >= 0 && sides[0].revents != 0)
+            hears = mcp_hear(&said);
+        else
+            continue;
+        if (!hears) {
             shutdown(daemon, SHUT_WR); /* what was asked is still answered */
-            sides[0].fd = -1;
+            said.len = said.sent = 0;
         }
     }
 }

@@ -9,17 +9,20 @@
 #define LINE_PROTOCOL "cella-mcp"
 
 enum {
-    LINE_QUEUED_MAX = 8 * 1024 * 1024
-}; /* unsent bytes, then messages before answers are dropped */
+    LINE_QUEUED_MAX = 8 * 1024 * 1024,  /* unsent bytes, then messages before answers are dropped */
+    LINE_ANSWERS_MAX = 1 * 1024 * 1024, /* likewise, then nothing is taken until all are sent */
+    LINE_TURN_MAX = 32,                 /* messages that are taken in one turn of the loop */
+};
 
 struct mcp_line {
     struct mcp_link link;
     struct conn *conn;
     struct mcp_peer *peer;
-    struct buf text;  /* of the line that comes */
-    bool is_too_long; /* the rest of it is thrown away */
-    bool has_ended;   /* the client will say no more; what it asked for is still answered */
-    bool is_taking;   /* below us on the stack */
+    struct buf text;         /* of the line that comes */
+    bool is_too_long;        /* the rest of it is thrown away */
+    bool has_ended;          /* the client will say no more; what it asked for is still answered */
+    bool is_taking;          /* below us on the stack */
+    struct loop_timer *turn; /* of the loop, in which what waits in `pending` is gone on with */
 };
 
 static struct mcp_line *line_of(struct mcp_link *link)
@@ -31,6 +34,7 @@ static void line_free(struct mcp_line *l)
 {
     l->conn->tunnel = NULL;
     l->conn->call.op_state = NULL;
+    loop_timer_close(take_ptr(l->turn), NULL);
     mcp_close(l->peer);
     buf_free(&l->text);
     free(l);
@@ -60,18 +64,28 @@ static bool line_event(struct mcp_link *link, const char *id, const char *json, 
     return true;
 }
 
+/* True if the client has ended, and has nothing to hear any more. */
+static bool line_is_over(const struct mcp_line *l)
+{
+    return l->has_ended && l->conn->pending.len == 0 && !mcp_is_busy(l->peer);
+}
+
+static void line_finish(struct mcp_line *l)
+{
+    struct conn *c = l->conn;
+    c->is_keep_alive = false;
+    line_free(l);
+    conn_answered(c);
+}
+
 static void line_answer(struct mcp_link *link, int status, const char *json, size_t len)
 {
     struct mcp_line *l = line_of(link);
     (void)status;
     if (len > 0)
         line_write(l, json, len);
-    if (!l->has_ended || l->is_taking || mcp_is_busy(l->peer))
-        return;
-    struct conn *c = l->conn;
-    c->is_keep_alive = false;
-    line_free(l);
-    conn_answered(c);
+    if (!l->is_taking && line_is_over(l))
+        line_finish(l);
 }
 
 static void line_end(struct mcp_link *link)
@@ -85,52 +99,81 @@ static const struct mcp_link_ops line_link_ops = {
 /* ---- from the client --------------------------------------------------------------------------
  */
 
-static void line_take(struct mcp_line *l, const char *data, size_t len)
+/* A client that reads no answers is asked nothing more, so that they do not heap up here. */
+static bool line_is_full(const struct mcp_line *l)
 {
-    while (len > 0) {
-        const char *end = memchr(data, '\n', len);
-        size_t n = end != NULL ? (size_t)(end - data) : len;
+    return loop_stream_queued(l->conn->stream) > LINE_ANSWERS_MAX;
+}
+
+static void line_take_one(struct mcp_line *l)
+{
+    size_t used = l->is_too_long ? (size_t)RPC_MESSAGE_MAX + 1 : l->text.len;
+    if (l->is_too_long || strspn(buf_str(&l->text), " \t\r") < l->text.len)
+        mcp_take_line(l->peer, buf_str(&l->text), used);
+    l->is_too_long = false;
+    if (l->text.cap > 64 * KIB)
+        buf_free(&l->text);
+    buf_clear(&l->text);
+}
+
+/* As many messages as a turn has; returns the bytes that were taken. */
+static size_t line_take(struct mcp_line *l, const char *data, size_t len)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < LINE_TURN_MAX && taken < len && !line_is_full(l); i++) {
+        const char *from = data + taken, *end = memchr(from, '\n', len - taken);
+        size_t n = end != NULL ? (size_t)(end - from) : len - taken;
         /* One byte too many is kept, so that the reader refuses it. */
         l->is_too_long |= l->text.len + n > RPC_MESSAGE_MAX;
         if (!l->is_too_long || l->text.len == 0)
-            buf_append(&l->text, data, MIN(n, (size_t)RPC_MESSAGE_MAX + 1 - l->text.len));
-        data += n;
-        len -= n;
-        if (end == NULL)
-            return;
-        data++;
-        len--;
-        size_t used = l->is_too_long ? (size_t)RPC_MESSAGE_MAX + 1 : l->text.len;
-        if (l->is_too_long || strspn(buf_str(&l->text), " \t\r") < l->text.len)
-            mcp_take_line(l->peer, buf_str(&l->text), used);
-        l->is_too_long = false;
-        if (l->text.cap > 64 * KIB)
-            buf_free(&l->text);
-        buf_clear(&l->text);
+            buf_append(&l->text, from, MIN(n, (size_t)RPC_MESSAGE_MAX + 1 - l->text.len));
+        taken += n + (end != NULL);
+        if (end != NULL)
+            line_take_one(l);
     }
+    return taken;
 }
 
+/* What is left over is gone on with in the next turn, or when the client has read its answers;
+ * meanwhile it keeps the connection from reading more. */
 static void line_on_input(struct conn *c)
 {
     struct mcp_line *l = c->call.op_state;
     struct buf input = c->pending;
     c->pending = BUF_INIT(input.max);
     l->is_taking = true;
-    line_take(l, buf_str(&input), input.len);
+    buf_consume(&input, line_take(l, buf_str(&input), input.len));
     l->is_taking = false;
-    buf_clear(&input);
     buf_free(&c->pending);
     c->pending = input;
+    if (input.len > 0 && !line_is_full(l))
+        loop_timer_set(l->turn, 0);
+}
+
+static void line_go_on(void *context)
+{
+    struct mcp_line *l = context;
+    line_on_input(l->conn);
+    if (line_is_over(l))
+        line_finish(l);
+    else
+        conn_settle(l->conn);
+}
+
+static void line_on_drained(struct call *call)
+{
+    struct mcp_line *l = call->op_state;
+    if (l->conn->pending.len > 0)
+        line_go_on(l);
 }
 
 static bool line_on_client_end(struct conn *c)
 {
     struct mcp_line *l = c->call.op_state;
-    l->has_ended = l->is_taking = true;
-    if (l->text.len > 0)
-        line_take(l, "\n", 1);
-    l->is_taking = false;
-    return mcp_is_busy(l->peer);
+    l->has_ended = true;
+    buf_append_char(&c->pending, '\n'); /* of the last line */
+    line_on_input(c);
+    return !line_is_over(l);
 }
 
 static bool line_is_open(const struct conn *c)
@@ -174,6 +217,8 @@ static void line_start(struct conn *c)
     }
     c->call.op_state = l;
     c->call.on_gone = line_on_gone;
+    c->call.on_drained = line_on_drained;
+    l->turn = loop_timer_new(c->server->config.loop, line_go_on, l);
     c->tunnel = &line_of_conn;
     _buf_ struct buf head = BUF_INIT(KIB);
     http1_write_status(&head, 101);

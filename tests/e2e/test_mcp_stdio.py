@@ -2,7 +2,10 @@
 server as a program. One message on each line; both eras; it uses the daemon that runs."""
 
 import json
+import select
+import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -128,6 +131,44 @@ def test_a_line_that_is_too_long_is_refused_and_skipped(daemon):
         error = client.read()["error"]
         assert error["code"] == -32600 and "4194304" in error["message"]
         assert client.request("ping") == {}
+
+
+def test_a_client_that_reads_no_answers_is_asked_nothing_more(daemon):
+    """What it gets is some twenty times as long as what it asks."""
+    line = (json.dumps(mcp.modern("tools/list")[0]) + "\n").encode()
+    most, sent = 6_000 * len(line), 0
+    block = memoryview(line * 6_000)
+    with mcp.open_line(daemon) as wire:
+        with daemon.watch_heap() as heap:
+            while sent < most and is_taken_from(daemon, wire):
+                sent += wire.send(block[sent:])
+        assert heap[1] - heap[0] < 16 << 20, heap
+        wire.setblocking(True)
+        writer = threading.Thread(target=wire.sendall, args=(block[sent:],))
+        writer.start()
+        answers = wire.makefile("rb")
+        for _ in range(6_000):
+            assert answers.readline().startswith(b'{"jsonrpc":"2.0","id":1,"result"')
+        writer.join()
+        wire.shutdown(socket.SHUT_WR)
+        assert not answers.read()
+
+
+def is_taken_from(daemon, wire):
+    """Whether the daemon takes more, after some turns of its loop if need be."""
+    for _ in range(50):
+        if select.select([], [wire], [], 0)[1]:
+            return True
+        daemon.client.call("GET", "/health")
+    return False
+
+
+def test_the_program_hears_answers_while_the_daemon_takes_nothing(daemon):
+    line = json.dumps(mcp.modern("tools/list")[0]) + "\n"
+    done = subprocess.run([str(daemon.binary), "mcp", "--data", str(daemon.data)], text=True,
+                          input=line * 3000, capture_output=True, timeout=host.PATIENCE,
+                          check=True)
+    assert len(done.stdout.splitlines()) == 3000
 
 
 def test_requests_at_once_are_bounded(daemon):

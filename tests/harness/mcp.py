@@ -5,6 +5,7 @@ import http.client
 import itertools
 import json
 import select
+import socket
 import subprocess
 
 from . import host
@@ -154,6 +155,19 @@ class Legacy(Http):
         connection, response = self.open(None, headers, "GET")
         assert response.status == 200, response.read()
         return connection, events(response)
+
+
+def open_line(daemon):
+    """The connection that `cella mcp` has to the daemon: a socket that does not wait."""
+    wire = socket.create_connection(daemon.address)
+    wire.sendall(f"GET /mcp/stdio HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\n"
+                 f"Upgrade: cella-mcp\r\nAuthorization: Bearer {daemon.key()}\r\n\r\n".encode())
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += wire.recv(1)
+    assert head.startswith(b"HTTP/1.1 101 "), head
+    wire.setblocking(False)
+    return wire
 
 
 class Stdio:
