@@ -7,7 +7,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -20,6 +19,7 @@ import gcov
 TOP = Path(__file__).resolve().parent.parent
 BUILDS = TOP / "build-test"
 LOGS = BUILDS / "logs"
+PYTHON = "/usr/bin/python3"  # it has Debian's packages, which python3 on PATH may not have
 SHOWN_LINES = 60  # of the output of a failure
 GRACE_SECONDS = 20
 WITHIN_SECONDS = 3600  # for what hangs
@@ -163,7 +163,7 @@ def build(name, kind, targets):
 
 def lint(name):
     log = log_of(name)
-    status = run([sys.executable, "tests/lint.py"], log)
+    status = run([PYTHON, "tests/lint.py"], log)
     result = Result()
     for block in re.split(r"^(?=ok |not ok )", log.read_text(), flags=re.M):
         if block.startswith("ok "):
@@ -350,7 +350,7 @@ def pytest(name, level, folder, kind, files, mode=None, has_subids=False):
     request only those with an ordinary user, who then has ids for its sessions."""
     log, report = log_of(name), log_of(name).with_suffix(".xml")
     report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs",
+    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs",
                "--durations=15", f"--junitxml={report}",
                *(str(TOP / "tests" / folder / file) for file in files),
                *(["-k", "user"] if has_subids else [])]

@@ -12,7 +12,7 @@ enum { SECCOMP_MAX_BYTES = 64 * 1024 };
 struct seccomp_blob {
     uint32_t sizes[SECCOMP_PROGRAMS]; /* bytes of each program, one after the other below */
     bool has_questions; /* lists ask a listener about some calls; no listener: ENOSYS */
-    unsigned char code[SECCOMP_MAX_BYTES];
+    _Alignas(8) unsigned char code[SECCOMP_MAX_BYTES]; /* of struct sock_filter */
 };
 
 int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e);

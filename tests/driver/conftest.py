@@ -42,7 +42,8 @@ def _pythons() -> List[str]:
     found: List[str] = []
     for minor in range(9, 15):
         found += sorted(glob.glob(f"{versions}/3.{minor}.*/bin/python3"))[-1:]
-    return [sys.executable, *(found if NAMED or len(found) < 3 else (found[0], found[-1]))]
+    others = found if NAMED or len(found) < 3 else (found[0], found[-1])
+    return list(dict.fromkeys([sys.executable, *others]))
 
 
 def _is_wanted(item: pytest.Item) -> bool:

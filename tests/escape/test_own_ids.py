@@ -76,7 +76,7 @@ def test_every_session_is_another_user(owner, start):
     daemon = start()
     uids = [uid_of(daemon.head(daemon.client.spawn())) for _ in range(3)]
     assert len(set(uids)) == 3
-    assert set(uids) <= set(daemons.subid_range())
+    assert set(uids) <= set(daemons.subids_of(owner[0]))
     assert {uid_of(daemon.pid), uid_of(daemon.warden())} == {owner[0].pw_uid}
     assert "session_ids" not in daemon.errors()
 
@@ -232,7 +232,7 @@ def saved_session(client):
     return session
 
 
-def test_a_killed_daemon_costs_no_file(start):
+def test_a_killed_daemon_costs_no_file(owner, start):
     first = start()
     session = saved_session(first.client)
     unsaved = first.client.spawn(durable="off", checkpoints="off")
@@ -241,11 +241,11 @@ def test_a_killed_daemon_costs_no_file(start):
     processes, groups = first.tree(), host.cgroups(first.tree())
     first.kill()
     first.await_end_of_all(processes, groups)
-    assert owners(lost) <= set(daemons.subid_range())
+    assert owners(lost) <= set(daemons.subids_of(owner[0]))
     second = start(first.data)
     again = find(second, session)
     assert again.value("x, open('d/f').read()") == "(42, 'kept')"
-    assert uid_of(second.head(again)) in daemons.subid_range()
+    assert uid_of(second.head(again)) in daemons.subids_of(owner[0])
     host.eventually(lambda: not lost.exists())
 
 
@@ -267,7 +267,7 @@ def test_everything_that_is_left_can_be_erased(owner, start):
     session.exec("import os; os.makedirs('a/b'); open('a/b/c', 'w'); os.chmod('a/b', 0); "
                  "os.chmod('a', 0)")
     kill_everything(daemon)
-    assert owners(workspace(daemon, session)) & set(daemons.subid_range())
+    assert owners(workspace(daemon, session)) & set(daemons.subids_of(owner[0]))
     done = cli(owner, "stop", "--data", str(daemon.data), "--erase")
     assert (done.returncode, done.stderr) == (0, ""), done
     assert not daemon.data.exists()
@@ -307,7 +307,7 @@ def folder_of(owner, start):
     return path
 
 
-def test_the_next_warden_has_the_same_ids(start):
+def test_the_next_warden_has_the_same_ids(owner, start):
     daemon = start()
     session = saved_session(daemon.client)
     warden = daemon.warden()
@@ -316,7 +316,7 @@ def test_the_next_warden_has_the_same_ids(start):
     host.eventually(lambda: session.client.request("POST", f"{session.path}/exec",
                                                    {"code": "1"}).status == 200)
     assert session.value("x, open('d/f').read()") == "(42, 'kept')"
-    assert uid_of(daemon.head(session)) in daemons.subid_range()
+    assert uid_of(daemon.head(session)) in daemons.subids_of(owner[0])
 
 
 def find_warden(daemon):

@@ -262,6 +262,7 @@ def as_user(user):
 
 
 SUBIDS = 65536  # as many as distributions give to people
+users = itertools.count()
 
 
 @contextlib.contextmanager
@@ -269,14 +270,15 @@ def ordinary_user(binary, has_subids=False):
     """A fresh system user with a home of its own and a copy of the program that it may run; on
     request with ranges in /etc/subuid and /etc/subgid. Yields (struct passwd, path of the
     program)."""
-    name = f"cella-{'s' if has_subids else 't'}{os.getpid()}"
+    number = next(users)
+    name = f"cella-{'s' if has_subids else 't'}{os.getpid()}-{number}"
     home = tempfile.mkdtemp(prefix="cella-test-", dir="/home")
     subprocess.run(["useradd", "--system", "--no-create-home", "--home-dir", home,
                     "--shell", "/bin/sh", name], check=True)
     try:
         user = pwd.getpwnam(name)
         if has_subids:
-            ids = subid_range()
+            ids = new_subids(number)
             subprocess.run(["usermod", "--add-subuids", f"{ids[0]}-{ids[-1]}",
                             "--add-subgids", f"{ids[0]}-{ids[-1]}", name], check=True)
         os.chown(home, user.pw_uid, user.pw_gid)
@@ -287,10 +289,19 @@ def ordinary_user(binary, has_subids=False):
         shutil.rmtree(home, ignore_errors=True)
 
 
-def subid_range():
-    """Ids that no other test has at the same time, and no account: each process has its own."""
-    first = 200_000_000 + os.getpid() % 5000 * SUBIDS
+def new_subids(number):
+    """Ids that no other test has at the same time, and no account: each process has its own, for
+    a few users."""
+    first = 200_000_000 + (os.getpid() * 4 + number % 4) % 5000 * SUBIDS
     return range(first, first + SUBIDS)
+
+
+def subids_of(user):
+    """The range of a user in /etc/subuid."""
+    (line,) = [line for line in pathlib.Path("/etc/subuid").read_text().splitlines()
+               if line.split(":")[0] == user.pw_name]
+    first, count = map(int, line.split(":")[1:])
+    return range(first, first + count)
 
 
 def copy_program(binary, where):
