@@ -363,6 +363,16 @@ static int texts_put_tar(struct exploring_order *o, struct err *e)
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
+static int texts_check_number(const struct session *session, const char *name, struct err *e)
+{
+    const json_t *contexts = exploring_get(session, "contexts");
+    if (json_object_size(contexts) < EXPLORING_CONTEXTS_MAX ||
+        json_object_get(contexts, name) != NULL)
+        return 0;
+    err_set(e, ERR_LIMIT, "the session has %d contexts", EXPLORING_CONTEXTS_MAX);
+    return err_advise(e, "Delete one first: context.delete.");
+}
+
 static void texts_on_answer(void *context, json_t *result, const struct err *e)
 {
     struct exploring_order *o = context;
@@ -370,6 +380,10 @@ static void texts_on_answer(void *context, json_t *result, const struct err *e)
     o->ask = NULL;
     if (result == NULL || o->name[0] == '\0') {
         texts_end(o, result, e);
+        return;
+    }
+    if (texts_check_number(o->session, o->name, &bad) < 0) { /* others may have been quicker */
+        texts_end(o, NULL, &bad);
         return;
     }
     /* The text has been counted: from now on it is a context. */
@@ -516,18 +530,13 @@ struct exploring_order *session_load_context(struct session *session, const char
                                              const struct explore_listener *listener, void *context,
                                              struct err *e)
 {
-    const json_t *contexts = exploring_get(session, "contexts");
     if (!exploring_is_name(name)) {
         err_set(e, ERR_INVALID, "\"%.64s\" is no name of a context", name);
         err_advise(e, "Use up to %d letters, digits, '_', '-' and '.'.", EXPLORING_NAME_MAX);
         return NULL;
     }
-    if (json_object_size(contexts) >= EXPLORING_CONTEXTS_MAX &&
-        json_object_get(contexts, name) == NULL) {
-        err_set(e, ERR_LIMIT, "the session has %d contexts", EXPLORING_CONTEXTS_MAX);
-        err_advise(e, "Delete one first: context.delete.");
+    if (texts_check_number(session, name, e) < 0)
         return NULL;
-    }
     return texts_begin(session, name, place, json_pack("{s:s}", "op", "open"), listener, context,
                        e);
 }
