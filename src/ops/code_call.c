@@ -32,10 +32,24 @@ static void code_visit_end(struct code_visit *visit, const struct buf *json, con
     free(visit);
 }
 
+/* A refusal that has more members than its error (plan mode) is an error to code. */
 static void code_visit_on_reply(struct call *call, int http_status, const struct buf *json)
 {
-    (void)http_status;
-    code_visit_end(code_visit_of(call), json, NULL);
+    struct err e, unread;
+    _json_ json_t *answer = NULL;
+    if (http_status < 400) {
+        code_visit_end(code_visit_of(call), json, NULL);
+        return;
+    }
+    err_set(&e, ERR_CONFLICT, "the call was refused");
+    if (json_read_object(buf_str(json), json->len, &answer, &unread) == 0) {
+        const json_t *error = json_object_get(answer, "error");
+        const char *message = json_string_value(json_object_get(error, "message"));
+        const char *advice = json_string_value(json_object_get(error, "advice"));
+        err_set(&e, ERR_CONFLICT, "%s", message != NULL ? message : "the call was refused");
+        err_advise(&e, "%s", advice != NULL ? advice : "");
+    }
+    code_visit_end(code_visit_of(call), NULL, &e);
 }
 
 static void code_visit_on_fail(struct call *call, const struct err *e)

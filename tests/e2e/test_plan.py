@@ -5,6 +5,8 @@ import datetime
 
 import pytest
 
+from harness import host
+
 pytestmark = pytest.mark.one_mode
 
 HINT = "Call ExitPlanMode { final_plan } when the plan is ready."
@@ -40,6 +42,17 @@ def refusal(client, method, path, body=None):
     assert reply.json["error"]["code"] == "conflict"
     assert reply.json["error"]["advice"]
     return reply.json["refusal"]
+
+
+def test_code_that_runs_already_is_told_in_words(spawn):
+    """What it asks of the daemon is refused as all else, and that is no answer of another shape."""
+    session = spawn(explore=True)
+    running = session.exec("import time\n"
+                           "while 'plan' not in (told := str(mark_stale('G1'))): time.sleep(0.05)\n"
+                           "print(told)", yield_ms=0)
+    session.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})
+    told = host.eventually(lambda: session.output(number=running.number).text, "its output")
+    assert "explore.mark was not run" in told and "think first" not in told
 
 
 @pytest.mark.smoke
