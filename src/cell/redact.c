@@ -6,6 +6,8 @@
  * must begin where a word does, so that no run of characters is scanned by two of them. */
 #include "cell/redact.h"
 
+#include "wire/json.h"
+
 #include <assert.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -717,21 +719,99 @@ size_t redact_text(const char *text, size_t len, struct buf *out)
     return r.count;
 }
 
+static void redact_parts(json_t *value);
+
+/* NULL if there is no secret in it. */
+static json_t *redact_string(const char *text, size_t len)
+{
+    enum { SECRET_MIN = 6 }; /* bytes: what is shorter is none */
+    _buf_ struct buf out = BUF_INIT(SIZE_MAX / 4);
+    if (len < SECRET_MIN || redact_text(text, len, &out) == 0)
+        return NULL;
+    return json_stringn(buf_str(&out), out.len);
+}
+
+/* What takes the place of a value, or NULL: it stays, and its parts were seen to. */
+static json_t *redact_value_of(json_t *value)
+{
+    if (json_is_string(value))
+        return redact_string(json_string_value(value), json_string_length(value));
+    redact_parts(value);
+    return NULL;
+}
+
+/* A name may be a secret as well as a value. */
+static void redact_member(json_t *object, const char *name, json_t *value)
+{
+    json_t *other = redact_value_of(value);
+    _json_ json_t *renamed = redact_string(name, strlen(name));
+    if (renamed == NULL) {
+        if (other != NULL)
+            json_object_set_new(object, name, other);
+        return;
+    }
+    json_object_set_new(object, json_string_value(renamed),
+                        other != NULL ? other : json_incref(value));
+    json_object_del(object, name);
+}
+
+/* Lists and objects, all the way down. Names are taken first: what is renamed moves. */
+static void redact_parts(json_t *value)
+{
+    size_t i, n = json_object_size(value);
+    json_t *part;
+    const char *name;
+    json_array_foreach(value, i, part) {
+        json_t *other = redact_value_of(part);
+        if (other != NULL)
+            json_array_set_new(value, i, other);
+    }
+    if (n == 0)
+        return;
+    const char **names = mem_alloc(n * sizeof(*names));
+    i = 0;
+    json_object_foreach(value, name, part)
+        names[i++] = name;
+    for (i = 0; i < n; i++)
+        redact_member(value, names[i], json_object_get(value, names[i]));
+    free(names);
+}
+
+/* Bytes of a picture and the like, as base64. */
+static bool redact_is_bytes(const char *form)
+{
+    static const char *const kinds[] = {"image/", "audio/", "video/", "application/pdf"};
+    bool is_bytes = false;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        is_bytes |= strncmp(form, kinds[i], strlen(kinds[i])) == 0;
+    return is_bytes && strstr(form, "xml") == NULL;
+}
+
+static void redact_forms(json_t *forms)
+{
+    const char *name;
+    json_t *form;
+    json_object_foreach(forms, name, form) {
+        json_t *other = redact_is_bytes(name) ? NULL : redact_value_of(form);
+        if (other != NULL)
+            json_object_set_new(forms, name, other); /* in its place: the loop goes on */
+    }
+}
+
 void redact_output(json_t *output)
 {
     const char *name;
     json_t *member;
-    void *next;
-    json_object_foreach_safe(output, next, name, member) {
-        if (json_is_object(member)) {
-            redact_output(member);
-            continue;
-        }
-        if (!json_is_string(member) || strcmp(name, "type") == 0 || strcmp(name, "data") == 0 ||
+    json_object_foreach(output, name, member) {
+        if (strcmp(name, "type") == 0 || strcmp(name, "data") == 0 ||
             strcmp(name, "display_id") == 0)
             continue;
-        _buf_ struct buf text = BUF_INIT(SIZE_MAX / 4);
-        if (redact_text(json_string_value(member), json_string_length(member), &text) > 0)
-            json_object_set_new(output, name, json_stringn(buf_str(&text), text.len));
+        json_t *other = NULL;
+        if (strcmp(name, "mime") == 0)
+            redact_forms(member);
+        else
+            other = redact_value_of(member);
+        if (other != NULL)
+            json_object_set_new(output, name, other);
     }
 }

@@ -25,7 +25,8 @@ static bool explore_archive_note(struct call *call, const char *tool, const char
     if (session == NULL)
         return false;
     buf_printf(&query, "path='%s'%s", call_text(call, "file_path", ""), what);
-    explore_call_note(call, session, tool, buf_str(&query), found, strlen(found));
+    explore_call_note(call, session, tool, buf_str(&query), found != NULL ? found : "",
+                      found != NULL ? strlen(found) : 0);
     return true;
 }
 

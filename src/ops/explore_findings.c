@@ -1,6 +1,7 @@
 /* What an agent found, and its answer: explore.mark_finding, explore.list_findings, explore.final,
  * explore.stuck. Daemon; on the loop. */
 #include "base/clock.h"
+#include "cell/redact.h"
 #include "ops/explore_call.h"
 #include "session/session.h"
 #include "wire/json.h"
@@ -64,6 +65,8 @@ static void explore_mark_finding_run(struct call *call)
     if (call_text(call, "tags", NULL) != NULL)
         json_object_set_new(finding, "tags",
                             explore_mark_finding_tags(call_text(call, "tags", "")));
+    if (exploring_redacts(session))
+        redact_output(finding);
     json_object_set_new(finding, "at", json_string(clock_rfc3339(clock_wall_ms(), at)));
     json_t *more = findings != NULL ? json_copy((json_t *)(uintptr_t)findings) : json_array();
     json_array_append(more, finding);

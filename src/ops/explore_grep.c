@@ -1,3 +1,4 @@
+#include "cell/redact.h"
 #include "ops/explore_call.h"
 #include "session/session.h"
 #include "wire/json.h"
@@ -71,7 +72,8 @@ static void explore_grep_put_lines(json_t *lines, const json_t *hits)
 }
 
 /* What was found last, for those who want it in parts: at most a few, none of them long. */
-static json_t *explore_grep_buffer(const struct call *call, const json_t *result)
+static json_t *explore_grep_buffer(const struct call *call, const struct session *session,
+                                   const json_t *result)
 {
     json_t *kept = json_array();
     const json_t *hits = json_object_get(result, "hits");
@@ -82,9 +84,13 @@ static json_t *explore_grep_buffer(const struct call *call, const json_t *result
                                         "match", json_object_get(hit, "text")));
     }
     const char *path = call_text(call, "file_path", NULL);
-    return json_pack("{s:s, s:s, s:O, s:o}", "pattern", call_text(call, "pattern", ""), "source",
-                     path != NULL ? path : call_text(call, "context", EXPLORING_CONTEXT),
-                     "match_count", json_object_get(result, "count"), "hits", kept);
+    json_t *buffer =
+        json_pack("{s:s, s:s, s:O, s:o}", "pattern", call_text(call, "pattern", ""), "source",
+                  path != NULL ? path : call_text(call, "context", EXPLORING_CONTEXT),
+                  "match_count", json_object_get(result, "count"), "hits", kept);
+    if (exploring_redacts(session))
+        redact_output(buffer);
+    return buffer;
 }
 
 static void explore_grep_on_done(void *context, json_t *result)
@@ -106,7 +112,7 @@ static void explore_grep_on_done(void *context, json_t *result)
     if (json_array_size(lines) == 0)
         buf_append_str(&found, "No matches");
     if (!call_bool(call, "quiet", false))
-        exploring_set(session, "hits", explore_grep_buffer(call, result));
+        exploring_set(session, "hits", explore_grep_buffer(call, session, result));
     explore_call_note(call, session, "grep", buf_str(&query), buf_str(&found), found.len);
     explore_call_reply(call, 200,
                        json_pack("{s:o, s:O, s:b}", "lines", lines, "count",

@@ -1,5 +1,6 @@
 /* The tools of the set `explore`: context, peek and grep. A model loads a text once and pulls out
  * of it what it needs; its code has the same functions. Daemon; on the loop. */
+#include "cell/redact.h"
 #include "ops/explore_call.h"
 #include "ops/tool_call.h"
 #include "session/session.h"
@@ -138,6 +139,18 @@ static const struct op_param tool_peek_params[] = {
     {0},
 };
 
+/* What a model reads of a text is shown by the session as much as what its code prints. */
+static void tool_explore_reply(struct call *call, const struct buf *text)
+{
+    struct err ignored;
+    const struct session *session =
+        session_find(call->engine, call_text(call, "session_id", ""), &ignored);
+    _buf_ struct buf safe = BUF_INIT(SIZE_MAX / 4);
+    bool has_secrets = session != NULL && exploring_redacts(session) &&
+                       redact_text(buf_str(text), text->len, &safe) > 0;
+    tool_reply_text(call, has_secrets ? &safe : text);
+}
+
 static void tool_peek_on_answer(struct call *call, const json_t *answer)
 {
     _buf_ struct buf out = BUF_INIT(4 * TOOL_PEEK_MAX + KIB);
@@ -146,7 +159,7 @@ static void tool_peek_on_answer(struct call *call, const json_t *answer)
     tool_begin_line(&out);
     buf_printf(&out, "[of %lld chars]",
                (long long)json_integer_value(json_object_get(answer, "chars")));
-    tool_reply_text(call, &out);
+    tool_explore_reply(call, &out);
 }
 
 static void tool_peek_run(struct call *call)
@@ -197,13 +210,16 @@ static void tool_grep_on_answer(struct call *call, const json_t *answer)
     _buf_ struct buf out = BUF_INIT(MIB);
     const json_t *lines = json_object_get(answer, "lines");
     size_t max = tool_text_max(call), i;
-    for (i = 0; i < json_array_size(lines) && out.len < max; i++)
-        buf_printf(&out, "%s\n", json_string_value(json_array_get(lines, i)));
+    for (i = 0; i < json_array_size(lines) && out.len < max; i++) {
+        const json_t *line = json_array_get(lines, i);
+        buf_append(&out, json_string_value(line), json_string_length(line));
+        buf_append_char(&out, '\n');
+    }
     if (i < json_array_size(lines))
         buf_printf(&out, "[%zu lines more: search for less]", json_array_size(lines) - i);
     if (out.len == 0)
         buf_append_str(&out, "no matches");
-    tool_reply_text(call, &out);
+    tool_explore_reply(call, &out);
 }
 
 static void tool_grep_run(struct call *call)

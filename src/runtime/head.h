@@ -102,7 +102,7 @@ struct head_question {
 };
 
 struct head_judgement {
-    const json_t *hints; /* on completions or the meaning: hints.h; NULL: nobody could tell */
+    json_t *hints; /* on completions or the meaning: hints.h; NULL: nobody could tell */
     enum head_completeness status;
     bool goes_on;    /* complete, but what follows may belong to it: an indented block of Python */
     unsigned indent; /* columns that the next line is likely to begin at */

@@ -3,11 +3,13 @@
  */
 #include "session/events.h"
 
+#include "cell/redact.h"
 #include "runtime/head.h"
 #include "session/calls.h"
 #include "session/declared.h"
 #include "session/end.h"
 #include "session/exec.h"
+#include "session/exploring.h"
 #include "session/input.h"
 #include "session/judging.h"
 #include "session/names.h"
@@ -85,6 +87,8 @@ static void events_on_call(struct head *head, const char *op, json_t *args)
 static void events_on_names(struct head *head, json_t *names)
 {
     struct session *session = head->owner;
+    if (exploring_redacts(session))
+        redact_output(names);
     names_on_told(session, names);
     exec_on_awake(session);
     session_changed(session);
@@ -100,6 +104,8 @@ static void events_on_declared(struct head *head, json_t *told)
 static void events_on_judged(struct head *head, const struct head_judgement *judgement)
 {
     struct session *session = head->owner;
+    if (exploring_redacts(session))
+        redact_output(judgement->hints);
     judging_on_told(session, judgement);
     session_changed(session); /* it may have waited to be suspended */
 }

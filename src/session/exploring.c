@@ -2,6 +2,7 @@
  * session->exploring. */
 #include "session/exploring.h"
 
+#include "cell/redact.h"
 #include "explore/log.h"
 #include "explore/research.h"
 #include "explore/worker.h"
@@ -41,6 +42,11 @@ void exploring_set(struct session *session, const char *member, json_t *value)
     x->has_changed = true;
 }
 
+bool exploring_redacts(const struct session *session)
+{
+    return session->engine->config.redacts_credentials && session->exploring.is_on;
+}
+
 void exploring_note(struct session *session, const char *tool, const char *query,
                     const char *content, size_t len)
 {
@@ -48,13 +54,23 @@ void exploring_note(struct session *session, const char *tool, const char *query
     const json_t *tree = exploring_get(session, "tree"), *log = exploring_get(session, "log");
     _json_ json_t *new_tree = tree == NULL ? research_new() : NULL;
     _json_ json_t *new_log = log == NULL ? explore_log_new() : NULL;
+    _buf_ struct buf safe_query = BUF_INIT(SIZE_MAX / 4), safe = BUF_INIT(SIZE_MAX / 4);
     struct research_call call = {.tool = tool, .query = query, .content = content, .len = len};
+    if (exploring_redacts(session)) { /* the tree is shown, too */
+        redact_text(query, strlen(query), &safe_query);
+        redact_text(content, len, &safe);
+        call.query = buf_str(&safe_query);
+        call.content = buf_str(&safe);
+        call.len = safe.len;
+    }
     exploring_set(session, "tree", research_add(tree != NULL ? tree : new_tree, &call, id));
     exploring_set(session, "log", explore_log_add(log != NULL ? log : new_log, tool, len));
 }
 
 void exploring_conclude(struct session *session, json_t *final)
 {
+    if (exploring_redacts(session))
+        redact_output(final);
     exploring_set(session, "final", final);
     session->exploring.final_exec = session->running != NULL ? session->running->id : 0;
 }

@@ -102,6 +102,9 @@ void exploring_spill_path(const struct session *session, const json_t *entry,
 bool exploring_find_spill(const struct session *session, const char *path, const json_t **ret,
                           struct err *e);
 
+/* Credentials in what it shows are replaced (redact.h). */
+bool exploring_redacts(const struct session *session);
+
 /* A member of the state; NULL if there is none. */
 const json_t *exploring_get(const struct session *session, const char *member);
 /* Replaces it; `value` is taken. NULL: removes it. */
@@ -109,7 +112,7 @@ void exploring_set(struct session *session, const char *member, json_t *value);
 /* A function was called, and found `content`: it goes into the research tree and the log. */
 void exploring_note(struct session *session, const char *tool, const char *query,
                     const char *content, size_t len);
-/* The task has its answer, or none: `final` is taken. */
+/* The task has its answer, or none: `final` is taken, and shown as all that the session shows. */
 void exploring_conclude(struct session *session, json_t *final);
 /* Nothing was explored; contexts and outputs that are files stay. */
 void exploring_reset(struct session *session);

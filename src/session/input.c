@@ -2,6 +2,7 @@
 #include "session/input.h"
 
 #include "base/clock.h"
+#include "cell/redact.h"
 #include "runtime/head.h"
 
 void input_answer(struct exec *exec)
@@ -15,14 +16,19 @@ void input_on_prompt(struct session *session, const struct head_prompt *prompt)
     struct exec *exec = session->running;
     if (session->ending.wish != DEATH_UNWISHED)
         return;
-    struct exec_question *question = mem_alloc(sizeof(*question) + prompt->len + 1);
+    _buf_ struct buf text = BUF_INIT(SIZE_MAX / 4);
+    if (exploring_redacts(session))
+        redact_text(prompt->text, prompt->len, &text);
+    else
+        buf_append(&text, prompt->text, prompt->len);
+    struct exec_question *question = mem_alloc(sizeof(*question) + text.len + 1);
     question->is_password = prompt->is_password;
-    question->len = prompt->len;
-    memcpy(question->prompt, prompt->text, prompt->len);
+    question->len = text.len;
+    memcpy(question->prompt, buf_str(&text), text.len);
     session_restart_idle(session);
     exec_drain(exec);
     if (exec->echoes) /* a terminal would show what is asked */
-        exec_pipe_echo(&exec->pipes[OUTPUT_STDOUT], prompt->text, prompt->len);
+        exec_pipe_echo(&exec->pipes[OUTPUT_STDOUT], buf_str(&text), text.len);
     exec_pause(exec, question);
     if (exec->listener != NULL)
         input_answer(exec);

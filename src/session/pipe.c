@@ -50,7 +50,7 @@ int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream
     pipe->exec = exec;
     pipe->stream = stream;
     pipe->fd = made.read_fd;
-    if (exec->session->engine->config.redacts_credentials && exec->session->exploring.is_on) {
+    if (exploring_redacts(exec->session)) {
         pipe->is_redacted = true;
         pipe->redactor = mem_alloc(sizeof(*pipe->redactor));
         redactor_init(pipe->redactor);

@@ -124,6 +124,7 @@ void showing_on_verdict(struct session *session, const struct head_verdict *verd
     if (exec->pipes[OUTPUT_STDOUT].is_redacted) {
         redact_output(verdict->value);
         redact_output(verdict->error);
+        redact_output(verdict->names);
     }
     spill_add_output(exec, verdict->value);
     if (verdict->ran_plain && exec->replaced != NULL) {

@@ -2,6 +2,7 @@
 calls them and over HTTP."""
 
 import ast
+import concurrent.futures
 import http.server
 import io
 import threading
@@ -10,7 +11,7 @@ import zipfile
 import pytest
 
 from harness import host, pdf
-from harness.client import Session
+from harness.client import Client, Session
 
 LINES = [f"line {n} of user {n * 7 % 13}" + (" ERROR: disk full" if n % 500 == 0 else "")
          for n in range(1, 2001)]
@@ -301,6 +302,47 @@ def test_credentials_are_not_shown_by_sessions_that_explore(client, explorer, se
     assert shown in outputs and secret not in outputs
 
 
+EVERYWHERE = {
+    "a list in JSON": "class J:\n  def _repr_json_(self): return {'data': [secret], secret: 1}\nJ()",
+    "other forms": "class M:\n  def _repr_mimebundle_(self, **_):\n"
+                   "    return {'text/plain': 'M', 'application/x-list+json': [[secret]]}\nM()",
+    "a page": "class D:\n  def _repr_mimebundle_(self, **_): return {'text/plain': secret, "
+                      "'text/html': f'<table>{secret}</table>'}\ndisplay(D())",
+    "a question": "input(secret + '? ')",
+    "the answer": "FINAL(secret)",
+    "no answer": "STUCK(secret)",
+    "a finding": "mark_finding(secret, tags=[secret], source_section=secret)",
+}
+
+
+@pytest.mark.one_mode
+def test_nor_in_any_other_way(client, explorer):
+    secret, category = next(iter(SECRETS.items()))
+    explorer.exec(f"secret = {secret[:9]!r} + {secret[9:]!r}")
+
+    def shown(what, *request):
+        text = client.request(*request).body.decode()
+        assert secret not in text, what
+        return f"[REDACTED:{category}]" in text
+
+    for what, code in EVERYWHERE.items():
+        run = {"code": code, "images": "inline"}
+        if "finding" not in what:
+            assert shown(what, "POST", f"{explorer.path}/exec", run), what
+        else:
+            assert explorer.value(code)
+        if "question" in what:
+            assert shown(what, "POST", f"{explorer.path}/input", {"text": "y"}) is False
+    load(client, explorer, f"first\nit is {secret} here\n".encode())
+    for what, tool, arguments in [("a name", "look", {}), ("its value", "look", {"name": "secret"}),
+                                  ("a text", "peek", {}), ("a line", "grep", {"pattern": "it is"})]:
+        assert shown(what, "POST", f"/v1/tools/{tool}", {**arguments, "session": explorer.id}), what
+    for member in ("names", "state", "explore/findings"):
+        assert shown(member, "GET", f"{explorer.path}/{member}"), member
+    book = client.call("GET", f"/v1/notebooks/{explorer.id}/export?format=ipynb")
+    assert secret not in str([cell["outputs"] for cell in book["cells"]])
+
+
 @pytest.mark.one_mode
 def test_others_show_what_they_print(session):
     secret = next(iter(SECRETS))
@@ -409,6 +451,13 @@ def test_contexts_and_findings_are_counted(client, session):
     refused = client.request("PUT", f"{session.path}/contexts/another", b"x")
     assert refused.status == 429 and "32 contexts" in refused.json["error"]["message"]
     load(client, session, b"y", "c0")  # in place of one that there is
+    client.call("DELETE", f"{session.path}/contexts/c0")
+    session.put("long.txt", b"x" * (8 << 20))
+    with concurrent.futures.ThreadPoolExecutor(8) as side_by_side:
+        loads = [side_by_side.submit(
+            Client(client.address, client.key).request, "POST", f"{session.path}/contexts",
+            {"name": f"late{n}", "path": "long.txt"}) for n in range(8)]
+        assert sorted(load.result().status for load in loads) == [201] + [429] * 7
     for n in range(200):
         client.call("POST", f"{session.path}/explore/findings", {"content": str(n)})
     refused = client.request("POST", f"{session.path}/explore/findings", {"content": "x"})
