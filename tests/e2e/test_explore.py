@@ -303,7 +303,8 @@ def test_credentials_are_not_shown_by_sessions_that_explore(client, explorer, se
 
 
 EVERYWHERE = {
-    "a list in JSON": "class J:\n  def _repr_json_(self): return {'data': [secret], secret: 1}\nJ()",
+    "a list in JSON": "class J:\n"
+                      "  def _repr_json_(self): return {'data': [secret], secret: 1}\nJ()",
     "other forms": "class M:\n  def _repr_mimebundle_(self, **_):\n"
                    "    return {'text/plain': 'M', 'application/x-list+json': [[secret]]}\nM()",
     "a page": "class D:\n  def _repr_mimebundle_(self, **_): return {'text/plain': secret, "
