@@ -18,7 +18,7 @@ _cella() {
     local verb=${COMP_WORDS[1]} words= kind=nothing
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep explored declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help --help --version"
+        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep explored recall outcome declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent memory state help --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -51,6 +51,13 @@ _cella() {
         fi
         ((COMP_CWORD > 2)) && verb="$verb ${COMP_WORDS[2]}"
         ;;
+    memory)
+        if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "list rm clear" -- "$current")
+            return
+        fi
+        ((COMP_CWORD > 2)) && verb="$verb ${COMP_WORDS[2]}"
+        ;;
     state)
         if ((COMP_CWORD == 2)) && [[ $current != -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "list show rm" -- "$current")
@@ -61,7 +68,7 @@ _cella() {
     esac
     case $verb in
     exec)
-        words="--file --with --session --new --runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --timeout --yield --on-disconnect --names --budget --save-images --data --url --key --json --help" kind=files
+        words="--file --with --session --new --runtime --profile --cwd --env --join --name --label --agent --binding --user --debug --idle-timeout --timeout --yield --on-disconnect --names --budget --save-images --data --url --key --json --help" kind=files
         case $previous in
         -f | --file) kind=files words="" ;;
         -w | --with) kind=files words="" ;;
@@ -75,6 +82,7 @@ _cella() {
         --label) kind=nothing words="" ;;
         --agent) kind=nothing words="" ;;
         --binding) kind=nothing words="" ;;
+        --user) kind=nothing words="" ;;
         --idle-timeout) kind=nothing words="" ;;
         -t | --timeout) kind=nothing words="" ;;
         -y | --yield) kind=nothing words="" ;;
@@ -87,7 +95,7 @@ _cella() {
         esac
         ;;
     repl)
-        words="--session --keep --runtime --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --timeout --save-images --data --url --key --json --help" kind=nothing
+        words="--session --keep --runtime --profile --cwd --env --join --name --label --agent --binding --user --debug --idle-timeout --timeout --save-images --data --url --key --json --help" kind=nothing
         case $previous in
         -s | --session) kind=sessions words="" ;;
         -r | --runtime) kind=words words="python node bash" ;;
@@ -99,6 +107,7 @@ _cella() {
         --label) kind=nothing words="" ;;
         --agent) kind=nothing words="" ;;
         --binding) kind=nothing words="" ;;
+        --user) kind=nothing words="" ;;
         --idle-timeout) kind=nothing words="" ;;
         -t | --timeout) kind=nothing words="" ;;
         --save-images) kind=dirs words="" ;;
@@ -160,7 +169,7 @@ _cella() {
         esac
         ;;
     run)
-        words="--output --parameter --raw --with --out --allow-errors --timeout --runtime --kernel --profile --cwd --env --join --name --label --agent --binding --debug --idle-timeout --from --keep --data --url --key --json --help" kind=files
+        words="--output --parameter --raw --with --out --allow-errors --timeout --runtime --kernel --profile --cwd --env --join --name --label --agent --binding --user --debug --idle-timeout --from --keep --data --url --key --json --help" kind=files
         case $previous in
         -o | --output) kind=files words="" ;;
         -p | --parameter) kind=nothing words="" ;;
@@ -178,6 +187,7 @@ _cella() {
         --label) kind=nothing words="" ;;
         --agent) kind=nothing words="" ;;
         --binding) kind=nothing words="" ;;
+        --user) kind=nothing words="" ;;
         --idle-timeout) kind=nothing words="" ;;
         -f | --from) kind=nothing words="" ;;
         --data) kind=dirs words="" ;;
@@ -411,6 +421,26 @@ _cella() {
         --key) kind=nothing words="" ;;
         esac
         ;;
+    recall)
+        words="--toon --quiet --data --url --key --json --help" kind=sessions
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    outcome)
+        words="--task --action --gate-failures --escalations --data --url --key --json --help" kind=sessions
+        case $previous in
+        --task) kind=nothing words="" ;;
+        --action) kind=nothing words="" ;;
+        --gate-failures) kind=nothing words="" ;;
+        --escalations) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
     declarations)
         words="--data --url --key --json --help" kind=sessions
         case $previous in
@@ -473,7 +503,7 @@ _cella() {
         esac
         ;;
     new)
-        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --name --labels --data --url --key --json --help" kind=nothing
+        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --user --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --name --labels --data --url --key --json --help" kind=nothing
         case $previous in
         -r | --runtime) kind=words words="python node bash" ;;
         -p | --profile) kind=nothing words="" ;;
@@ -488,6 +518,7 @@ _cella() {
         -j | --join) kind=sessions words="" ;;
         --agent) kind=nothing words="" ;;
         --binding) kind=nothing words="" ;;
+        --user) kind=nothing words="" ;;
         --idle-timeout) kind=nothing words="" ;;
         --max-age) kind=nothing words="" ;;
         --checkpoints) kind=words words="auto every off" ;;
@@ -588,7 +619,7 @@ _cella() {
         esac
         ;;
     "notebook new")
-        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --data --url --key --json --help" kind=nothing
+        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --user --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --data --url --key --json --help" kind=nothing
         case $previous in
         --title) kind=nothing words="" ;;
         --metadata) kind=nothing words="" ;;
@@ -606,6 +637,7 @@ _cella() {
         -j | --join) kind=sessions words="" ;;
         --agent) kind=nothing words="" ;;
         --binding) kind=nothing words="" ;;
+        --user) kind=nothing words="" ;;
         --idle-timeout) kind=nothing words="" ;;
         --max-age) kind=nothing words="" ;;
         --checkpoints) kind=words words="auto every off" ;;
@@ -703,6 +735,34 @@ _cella() {
         --key) kind=nothing words="" ;;
         esac
         ;;
+    "memory list")
+        words="--user --offset --limit --data --url --key --json --help" kind=nothing
+        case $previous in
+        --user) kind=nothing words="" ;;
+        --offset) kind=nothing words="" ;;
+        --limit) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "memory rm")
+        words="--data --url --key --json --help" kind=nothing
+        case $previous in
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
+    "memory clear")
+        words="--user --data --url --key --json --help" kind=nothing
+        case $previous in
+        --user) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
     "state list")
         words="--data --url --key --json --help" kind=nothing
         case $previous in
@@ -728,7 +788,7 @@ _cella() {
         esac
         ;;
     help)
-        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep explored declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent state help" kind=words
+        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep explored recall outcome declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent memory state help" kind=words
         ;;
     esac
     _cella_reply "$kind" "$words" "$current" "$previous"

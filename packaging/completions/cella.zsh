@@ -56,6 +56,8 @@ _cella() {
             'peek:show some characters of a context, or of a file'
             'grep:search a context, or a file, for a regular expression'
             'explored:tell what a session has explored'
+            'recall:what an agent remembers of similar explorations'
+            'outcome:tell what became of a session'\''s exploration, for the next time'
             'declarations:show what a session imported and defined, and what would not survive'
             'checkpoints:list the checkpoints of a session'
             'undo:take a session back to an earlier state'
@@ -74,6 +76,7 @@ _cella() {
             'plan:put a session in plan mode'
             'unplan:end the plan mode of a session'
             'agent:put an agent in plan mode, with all its sessions'
+            'memory:list what is remembered of explorations'
             'state:list the states that are kept under a name'
             'help:show the help of a command'
         )
@@ -105,6 +108,13 @@ _cella() {
     agent)
         if ((CURRENT == 3)) && [[ $PREFIX != -* ]]; then
             compadd plan unplan
+            return
+        fi
+        ((CURRENT > 3)) && verb="$verb $words[3]"
+        ;;
+    memory)
+        if ((CURRENT == 3)) && [[ $PREFIX != -* ]]; then
+            compadd list rm clear
             return
         fi
         ((CURRENT > 3)) && verb="$verb $words[3]"
@@ -145,6 +155,7 @@ _cella() {
             '--label[a text to find it by with cella ps; more than once\: more]:value: ' \
             '--agent[make it on behalf of this agent of the configuration]:value: ' \
             '--binding[and of this inbound binding of it]:value: ' \
+            '--user[and for this user of it\: explorations are remembered for each]:value: ' \
             '--debug[its processes may trace each other\: gdb, strace, py-spy]' \
             '--idle-timeout[end it after this time without use (10m; 0\: never)]:value: ' \
             '-t[stop the code after this time\: 500ms, 30s (the default), 2m]:value: ' \
@@ -184,6 +195,7 @@ _cella() {
             '--label[a text to find it by with cella ps; more than once\: more]:value: ' \
             '--agent[make it on behalf of this agent of the configuration]:value: ' \
             '--binding[and of this inbound binding of it]:value: ' \
+            '--user[and for this user of it\: explorations are remembered for each]:value: ' \
             '--debug[its processes may trace each other\: gdb, strace, py-spy]' \
             '--idle-timeout[end it after this time without use (10m; 0\: never)]:value: ' \
             '-t[stop a cell after this time (30s)]:value: ' \
@@ -296,6 +308,7 @@ _cella() {
             '--label[a text to find it by with cella ps; more than once\: more]:value: ' \
             '--agent[make it on behalf of this agent of the configuration]:value: ' \
             '--binding[and of this inbound binding of it]:value: ' \
+            '--user[and for this user of it\: explorations are remembered for each]:value: ' \
             '--debug[its processes may trace each other\: gdb, strace, py-spy]' \
             '--idle-timeout[end it after this time without use (10m; 0\: never)]:value: ' \
             '-f[ipynb, cells-json, script; else by the suffix or what it holds]:value: ' \
@@ -588,6 +601,32 @@ _cella() {
             '--help[show this help]' \
             '*:session:_cella_sessions'
         ;;
+    recall)
+        _arguments \
+            '--toon[Adds the answer as TOON, where that is shorter.]' \
+            '--quiet[Leaves the call out of the research tree and the log.]' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+            '*:session:_cella_sessions'
+        ;;
+    outcome)
+        _arguments \
+            '--task[The task; default\: the last query of recall.]:value: ' \
+            '--action[How it was explored, in words that the next one may act on; default\: what was called, as the log has it.]:value: ' \
+            '--gate-failures[How often a check refused what was done\: 0.1 less each.]:value: ' \
+            '--escalations[How often somebody else had to help\: 0.15 less each.]:value: ' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+            '*:session:_cella_sessions'
+        ;;
     declarations)
         _arguments \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
@@ -686,6 +725,7 @@ _cella() {
             '--join[A session whose sandbox it shares\: files, processes and limits.]:session:_cella_sessions' \
             '--agent[On whose behalf, by a name of the configuration; without it the agent "default".]:value: ' \
             '--binding[The inbound binding through which the agent was asked.]:value: ' \
+            '--user[The agent'\''s user for whom it is, by any name\: explorations are remembered for each apart.]:value: ' \
             '--idle-timeout[It is suspended when nobody used it for this long; 0 is never]:value: ' \
             '--max-age[It ends at this age; 0 is never]:value: ' \
             '--checkpoints[When its state is kept to come back to\: after a moment of rest (auto, the default unless the agent'\''s checkpoints says otherwise), after every cell, or never.]:value:(auto every off)' \
@@ -845,6 +885,7 @@ _cella() {
             '--join[A session whose sandbox it shares\: files, processes and limits.]:session:_cella_sessions' \
             '--agent[On whose behalf, by a name of the configuration; without it the agent "default".]:value: ' \
             '--binding[The inbound binding through which the agent was asked.]:value: ' \
+            '--user[The agent'\''s user for whom it is, by any name\: explorations are remembered for each apart.]:value: ' \
             '--idle-timeout[It is suspended when nobody used it for this long; 0 is never]:value: ' \
             '--max-age[It ends at this age; 0 is never]:value: ' \
             '--checkpoints[When its state is kept to come back to\: after a moment of rest (auto, the default unless the agent'\''s checkpoints says otherwise), after every cell, or never.]:value:(auto every off)' \
@@ -961,6 +1002,40 @@ _cella() {
         ;;
     agent\ unplan)
         _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    memory\ list)
+        _arguments \
+            '--user[Those of this user alone; empty\: of none in particular.]:value: ' \
+            '--offset[How many to pass over; default 0.]:value: ' \
+            '--limit[How many at most; default 100]:value: ' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    memory\ rm)
+        _arguments \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
+        ;;
+    memory\ clear)
+        _arguments \
+            '--user[Those of this user alone; empty\: of none in particular.]:value: ' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
             '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
             '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \

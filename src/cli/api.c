@@ -320,7 +320,7 @@ int cli_session_create(struct cli_client *c, const struct cli_session_spec *spec
     } members[] = {{"runtime", spec->runtime}, {"profile", spec->profile},
                    {"cwd", spec->cwd},         {"agent", spec->agent},
                    {"binding", spec->binding}, {"join", spec->join != NULL ? host.id : NULL},
-                   {"name", spec->name}};
+                   {"name", spec->name},       {"user", spec->user}};
     json_put_object(&out);
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if (members[i].value != NULL)

@@ -34,7 +34,7 @@ struct cli_session {
 
 /* What a new session shall be; NULL and -1 leave it to the daemon. */
 struct cli_session_spec {
-    const char *runtime, *profile, *cwd, *agent, *binding;
+    const char *runtime, *profile, *cwd, *agent, *binding, *user;
     const char *name;          /* of the session */
     const char *join;          /* a session's name or id, or the beginning of it */
     json_t *env, *labels;      /* objects of texts */

@@ -86,6 +86,7 @@ int cli_spec_read(const struct cli_args *args, const struct cli_language *langua
         .join = cli_value(args, "join"),
         .agent = cli_value(args, "agent"),
         .binding = cli_value(args, "binding"),
+        .user = cli_value(args, "user"),
         .name = cli_value(args, "name"),
         .has_debug = cli_has(args, "debug"),
     };

@@ -20,6 +20,7 @@
         {"label", 0, "KEY=VALUE", "a text to find it by with cella ps; more than once: more"},     \
         {"agent", 0, "NAME", "make it on behalf of this agent of the configuration"},              \
         {"binding", 0, "NAME", "and of this inbound binding of it"},                               \
+        {"user", 0, "NAME", "and for this user of it: explorations are remembered for each"},      \
         {"debug", 0, NULL, "its processes may trace each other: gdb, strace, py-spy"},             \
     {                                                                                              \
         "idle-timeout", 0, "DURATION", "end it after this time without use (10m; 0: never)"        \

@@ -92,6 +92,7 @@ int create_call_read(struct call *call, struct session_request *ret_request, str
         .agent = call->agent,
         .max_output_bytes = call->grant->repl.max_output_bytes,
         .binding = call_text(call, "binding", NULL),
+        .person = call_text(call, "user", NULL),
         .usual = read_usual(call),
         .checkpoints = read_checkpoints(call),
         .isolation = is_per_cell ? ISOLATION_PER_CELL : ISOLATION_SHARED,

@@ -66,6 +66,13 @@ extern const struct op_param session_limits[];
          .max = CONFIG_AGENT_BYTES,                                                                \
          .means = OP_MEANS_BINDING,                                                                \
          .doc = "The inbound binding through which the agent was asked."},                         \
+        {.name = "user",                                                                           \
+         .type = OP_TEXT,                                                                          \
+         .is_nullable = true,                                                                      \
+         .min = 1,                                                                                 \
+         .max = SESSION_PERSON_MAX,                                                                \
+         .doc = "The agent's user for whom it is, by any name: explorations are remembered for "   \
+                "each apart."},                                                                    \
         {.name = "idle_timeout_secs",                                                              \
          .type = OP_INT,                                                                           \
          .unit = OP_SECS,                                                                          \

@@ -45,6 +45,9 @@ const char *explore_call_path(const char *path);
 /* Puts the call of a function into the research tree, unless it is quiet. */
 void explore_call_note(struct call *call, struct session *session, const char *tool,
                        const char *query, const char *content, size_t len);
+/* The task has its answer, or none: remembers how it was explored, if the task is known, and
+ * answers the call (explore_memory.c). */
+void explore_memory_conclude(struct call *call, struct session *session);
 /* The text that is meant, as functions name it: ", file_path='log.txt'", or nothing. In the arena
  * of the call. */
 const char *explore_call_place(struct call *call);

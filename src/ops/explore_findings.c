@@ -179,7 +179,7 @@ static void explore_final_run(struct call *call)
     exploring_conclude(session,
                        json_pack("{s:O}", "answer", json_object_get(call->args, "answer")));
     session_changed(session);
-    explore_call_reply(call, 200, json_pack("{s:b}", "final", true));
+    explore_memory_conclude(call, session);
 }
 
 static const struct op_member explore_final_members[] = {
@@ -216,7 +216,7 @@ static void explore_stuck_run(struct call *call)
         return;
     exploring_conclude(session, json_pack("{s:s}", "stuck", call_text(call, "reason", "")));
     session_changed(session);
-    explore_call_reply(call, 200, json_pack("{s:b}", "stuck", true));
+    explore_memory_conclude(call, session);
 }
 
 static const struct op_member explore_stuck_members[] = {

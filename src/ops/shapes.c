@@ -90,6 +90,7 @@ static const struct op_member session_members[] = {
     {"profile", OP_TEXT, .column = "PROFILE", .doc = "What was imported."},
     {"agent", OP_TEXT, .column = "AGENT", .doc = "Whose it is; left out: the agent default's."},
     {"binding", OP_TEXT, .doc = "The inbound binding that it was made through."},
+    {"user", OP_TEXT, .doc = "The agent's user for whom it was made."},
     {"joined", OP_TEXT, .doc = "The session whose sandbox it shares."},
     {"used_at", OP_TIME, .column = "USED", .doc = "When it last worked."},
     {"spawned_at", OP_TIME, .column = "AGE", .doc = "When it was made."},

@@ -171,6 +171,7 @@ static struct session_request branch_request_of(struct branching *all)
                                     .limits = &source->limits,
                                     .agent = source->agent,
                                     .binding = source->binding,
+                                    .person = source->person,
                                     .labels = source->labels,
                                     .cwd = source->cwd,
                                     .env = source->env,

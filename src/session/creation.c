@@ -43,6 +43,7 @@ static void creation_take_request(struct session *session, const struct session_
     session->usual = request->usual;
     session->agent = request->agent != NULL ? mem_strdup(request->agent) : NULL;
     session->binding = request->binding != NULL ? mem_strdup(request->binding) : NULL;
+    session->person = request->person != NULL ? mem_strdup(request->person) : NULL;
     session->name = request->name != NULL ? mem_strdup(request->name) : NULL;
     session->labels =
         json_object_size(request->labels) > 0 ? json_deep_copy(request->labels) : NULL;

@@ -142,6 +142,7 @@ static void end_on_closed(void *context)
     json_decref(session->news);
     free(session->agent);
     free(session->binding);
+    free(session->person);
     free(session->name);
     plan_leave(&session->plan);
     free(session);

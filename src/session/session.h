@@ -34,7 +34,7 @@
 #include <jansson.h>
 
 /* Of a working directory, with the NUL: what fits into the messages about it. */
-enum { SESSION_CWD_SIZE = 256 };
+enum { SESSION_CWD_SIZE = 256, SESSION_PERSON_MAX = 128 };
 
 struct code_call;
 struct exec;
@@ -112,6 +112,7 @@ struct session {
     const char *profile;
     char *agent;    /* on whose behalf it was made; NULL if for nobody in particular */
     char *binding;  /* where that agent was asked; NULL if that is not known */
+    char *person;   /* which of the agent's users; NULL if nobody in particular */
     char *name;     /* what callers may call it instead of its id; NULL if it has none */
     json_t *labels; /* an object of texts; NULL if there are none */
     struct plan plan;
@@ -183,6 +184,7 @@ struct session_request {
     const struct jail_limits *limits; /* NULL: the usual ones */
     const char *agent;                /* copied; may be NULL */
     const char *binding;              /* likewise */
+    const char *person;               /* likewise */
     const char *name;                 /* copied; NULL: none. Checked already, as labels are */
     const json_t *labels;             /* an object of texts; NULL: none */
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */

@@ -57,6 +57,8 @@ char *spec_write(const struct session *session)
     json_put_member_str(&json, "profile", session->profile);
     json_put_member_str(&json, "agent", session->agent);
     json_put_member_str(&json, "binding", session->binding);
+    if (session->person != NULL)
+        json_put_member_str(&json, "user", session->person);
     if (session->name != NULL)
         json_put_member_str(&json, "name", session->name);
     if (session->labels != NULL) {
@@ -122,6 +124,8 @@ int spec_write_request(const struct engine_config *config, const struct session_
     json_put_member_str(&json, "profile", profile);
     json_put_member_str(&json, "agent", request->agent);
     json_put_member_str(&json, "binding", request->binding);
+    if (request->person != NULL)
+        json_put_member_str(&json, "user", request->person);
     json_put_member_str(&json, "checkpoints", timeline_mode_name(request->checkpoints));
     json_put_member_str(&json, "isolation", spec_isolations[request->isolation]);
     json_put_member_int(&json, "idle_timeout_secs",
@@ -164,6 +168,7 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .profile = json_string_value(json_object_get(spec, "profile")),
         .agent = json_string_value(json_object_get(spec, "agent")),
         .binding = json_string_value(json_object_get(spec, "binding")),
+        .person = json_string_value(json_object_get(spec, "user")),
         .name = json_string_value(json_object_get(spec, "name")),
         .labels = json_object_get(spec, "labels"),
         .cwd = json_string_value(json_object_get(spec, "cwd")),

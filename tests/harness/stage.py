@@ -56,6 +56,12 @@ class Stage:
         self.client.call("POST", f"{session.path}/explore/peek", {"n": 11})
         return {"$explored": session.id}
 
+    def make_memory(self, _):
+        session = self.session()
+        told = self.client.call("POST", f"{session.path}/explore/outcome", {
+            "outcome": "success", "task": "find the first error"})
+        return {"$memory": told["memory"]}
+
     def make_archived(self, made):
         explored = self.make_explored(made)["$explored"]
         out = io.BytesIO()

@@ -862,6 +862,52 @@ export interface Mark {
   status: "analyzed" | "stale";
 }
 
+/** What was learnt from similar tasks. */
+export interface Recall {
+  /** At most 5, the best first, of the 20 most similar with a similarity of 0.3 or more. */
+  results: Recalled[];
+  /** How the first one was explored. */
+  best_action: string | null;
+  /** Its combined_score; 0: there is none. */
+  confidence: number;
+  /** All of it as TOON. */
+  toon?: string;
+}
+
+/** A similar task that was explored before. */
+export interface Recalled {
+  /** What was to be found. */
+  task: string;
+  /** What became of it, the last time; open: nobody has told. */
+  outcome: "open" | "success" | "partial" | "failure";
+  /** How it was explored. */
+  action: string;
+  /** How well that went so far: 0 to 1, 0.5 before the first outcome. */
+  q_value: number;
+  /** Of the tasks, up to 1. */
+  similarity: number;
+  /** 0.7 of q_value and 0.3 of similarity. */
+  combined_score: number;
+}
+
+/** What was learnt from an exploration. */
+export interface Outcome {
+  /** The memory's id. */
+  memory: string;
+  /** What was to be found. */
+  task: string;
+  /** How it was explored. */
+  action: string;
+  /** What became of it. */
+  outcome: "open" | "success" | "partial" | "failure";
+  /** How well this way went so far: 0 to 1. */
+  q_value: number;
+  /** How many it has learnt from. */
+  outcomes: number;
+  /** How many memories were forgotten to make room. */
+  dropped?: number;
+}
+
 /** What the code of a session declared. */
 export interface Declarations {
   /** Import statements that are run again. */
@@ -1096,6 +1142,8 @@ export interface Session {
   agent?: string;
   /** The inbound binding that it was made through. */
   binding?: string;
+  /** The agent's user for whom it was made. */
+  user?: string;
   /** The session whose sandbox it shares. */
   joined?: string;
   /** When it last worked. */
@@ -1890,6 +1938,56 @@ export interface AgentPlan {
   plan?: Plan;
 }
 
+/** What an agent remembers of explorations. */
+export interface MemoryList {
+  /** Those that learnt last come first. */
+  memories: Memory[];
+  /** How many there are. */
+  count: number;
+}
+
+/** What is remembered of an exploration. */
+export interface Memory {
+  /** Its id. */
+  memory: string;
+  /** Whose it is. */
+  agent: string;
+  /** And of which of its users. */
+  user?: string;
+  /** The session that it last learnt from. */
+  session_id: string;
+  /** What was to be found. */
+  task: string;
+  /** How it was explored. */
+  action: string;
+  /** What became of it, the last time; open: nobody has told. */
+  outcome: "open" | "success" | "partial" | "failure";
+  /** How well that went: 0 to 1. */
+  q_value: number;
+  /** How many it has learnt from. */
+  outcomes: number;
+  /** What was called and what it cost, as explore.state has it. */
+  log?: any;
+  /** When it was first remembered. */
+  created_at: string;
+  /** When it last learnt. */
+  updated_at: string;
+}
+
+/** A memory that is gone. */
+export interface DeletedMemory {
+  /** The memory. */
+  memory: string;
+  /** true. */
+  deleted: boolean;
+}
+
+/** Memories that are gone. */
+export interface ClearedMemories {
+  /** How many were forgotten. */
+  deleted: number;
+}
+
 /** States that are kept under a name. */
 export interface StateList {
   /** The states. */
@@ -2535,6 +2633,32 @@ export interface ExploreMarkArgs {
   status: "analyzed" | "stale";
 }
 
+export interface ExploreRecallArgs {
+  /** The session. */
+  session_id: string;
+  /** The task, as a text: it is the session's from now on. */
+  query: string;
+  /** Adds the answer as TOON, where that is shorter. */
+  toon?: boolean;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreOutcomeArgs {
+  /** The session. */
+  session_id: string;
+  /** What became of the task. */
+  outcome: "success" | "partial" | "failure";
+  /** The task; default: the last query of recall. */
+  task?: string;
+  /** How it was explored, in words that the next one may act on; default: what was called, as the log has it. */
+  action?: string;
+  /** How often a check refused what was done: 0.1 less each. */
+  gate_failures?: number;
+  /** How often somebody else had to help: 0.15 less each. */
+  escalations?: number;
+}
+
 export interface SessionDeclarationsArgs {
   /** The session. */
   session_id: string;
@@ -2699,6 +2823,8 @@ export interface SessionCreateArgs {
   agent?: string | null;
   /** The inbound binding through which the agent was asked. */
   binding?: string | null;
+  /** The agent's user for whom it is, by any name: explorations are remembered for each apart. */
+  user?: string | null;
   /** It is suspended when nobody used it for this long; 0 is never. Default as configured. */
   idle_timeout_secs?: number | null;
   /** It ends at this age; 0 is never. Default as configured. */
@@ -2974,6 +3100,8 @@ export interface NotebookCreateArgs {
   agent?: string | null;
   /** The inbound binding through which the agent was asked. */
   binding?: string | null;
+  /** The agent's user for whom it is, by any name: explorations are remembered for each apart. */
+  user?: string | null;
   /** It is suspended when nobody used it for this long; 0 is never. Default as configured. */
   idle_timeout_secs?: number | null;
   /** It ends at this age; 0 is never. Default as configured. */
@@ -3086,6 +3214,25 @@ export interface AgentPlanEnterArgs {
 export interface AgentPlanLeaveArgs {
   /** The agent, as the configuration names it. */
   agent: string;
+}
+
+export interface MemoryListArgs {
+  /** Those of this user alone; empty: of none in particular. */
+  user?: string;
+  /** How many to pass over; default 0. */
+  offset?: number;
+  /** How many at most; default 100. Fewer come if they are large. */
+  limit?: number;
+}
+
+export interface MemoryDeleteArgs {
+  /** The memory by its id. */
+  memory: string;
+}
+
+export interface MemoryClearArgs {
+  /** Those of this user alone; empty: of none in particular. */
+  user?: string;
 }
 
 export interface StateListArgs {
@@ -3211,6 +3358,24 @@ export interface ToolGrepArgs {
   context?: string | null;
   /** Or a file of the session. */
   file?: string | null;
+  /** Name; default: yours. */
+  session?: string | null;
+}
+
+export interface ToolRecallArgs {
+  /** Your task. */
+  query: string;
+  /** Name; default: yours. */
+  session?: string | null;
+}
+
+export interface ToolOutcomeArgs {
+  /** Of your task. */
+  outcome: "success" | "partial" | "failure";
+  /** What worked, or did not. */
+  action?: string | null;
+  /** Default: what recall was asked. */
+  task?: string | null;
   /** Name; default: yours. */
   session?: string | null;
 }
@@ -3423,6 +3588,16 @@ export class Operations {
   /** Marks a node of the research tree as analyzed, or as not true any more. */
   exploreMark(args: ExploreMarkArgs, options?: CallOptions): Promise<Mark>;
   /**
+   * Looks for similar tasks that the session's agent and user explored before, in any session,
+   * and how that went.
+   */
+  exploreRecall(args: ExploreRecallArgs, options?: CallOptions): Promise<Recall>;
+  /**
+   * Remembers how the session explored its task and what became of it, for recall in later
+   * sessions of the same agent and user.
+   */
+  exploreOutcome(args: ExploreOutcomeArgs, options?: CallOptions): Promise<Outcome>;
+  /**
    * What the code has imported and defined, as source that can be run again, and what could not
    * be saved, with advice.
    */
@@ -3585,6 +3760,12 @@ export class Operations {
   agentPlanEnter(args: AgentPlanEnterArgs, options?: CallOptions): Promise<AgentPlan>;
   /** Leaves the plan mode of an agent; sessions may be in plan mode by themselves. */
   agentPlanLeave(args: AgentPlanLeaveArgs, options?: CallOptions): Promise<AgentPlan>;
+  /** Lists what an agent remembers of explorations. */
+  memoryList(args?: MemoryListArgs, options?: CallOptions): Promise<MemoryList>;
+  /** Forgets what is remembered of one exploration. */
+  memoryDelete(args: MemoryDeleteArgs, options?: CallOptions): Promise<DeletedMemory>;
+  /** Forgets all that an agent remembers of explorations, or what it does for one user. */
+  memoryClear(args?: MemoryClearArgs, options?: CallOptions): Promise<ClearedMemories>;
   /** Lists the states that are kept under a name: the first thousand. */
   stateList(args?: StateListArgs, options?: CallOptions): Promise<StateList>;
   /** A state that is kept under a name: its size, how long it is kept, and itself. */
@@ -3629,6 +3810,10 @@ export class Operations {
   toolPeek(args?: ToolPeekArgs, options?: CallOptions): Promise<ToolResult>;
   /** Searches a context, or a file, for a regular expression. */
   toolGrep(args: ToolGrepArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Tells how similar tasks were explored before, and how well that went. */
+  toolRecall(args: ToolRecallArgs, options?: CallOptions): Promise<ToolResult>;
+  /** Remembers how the task was explored and what became of it, for recall. */
+  toolOutcome(args: ToolOutcomeArgs, options?: CallOptions): Promise<ToolResult>;
   /** Puts, gets, lists or deletes files of a session's workspace. */
   toolFile(args: ToolFileArgs, options?: CallOptions): Promise<ToolResult>;
   /** Adds a cell to a notebook and runs it. */

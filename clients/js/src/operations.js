@@ -315,6 +315,20 @@ const EXPLORE_MARK = {
   query: [],
   flags: ["mutating"],
 };
+const EXPLORE_RECALL = {
+  name: "explore.recall",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/recall",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_OUTCOME = {
+  name: "explore.outcome",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/outcome",
+  query: [],
+  flags: ["mutating"],
+};
 const SESSION_DECLARATIONS = {
   name: "session.declarations",
   method: "GET",
@@ -714,6 +728,27 @@ const AGENT_PLAN_LEAVE = {
   query: [],
   flags: ["mutating"],
 };
+const MEMORY_LIST = {
+  name: "memory.list",
+  method: "GET",
+  path: "/v1/memories",
+  query: ["user", "offset", "limit"],
+  flags: ["read_only"],
+};
+const MEMORY_DELETE = {
+  name: "memory.delete",
+  method: "DELETE",
+  path: "/v1/memories/{memory}",
+  query: [],
+  flags: ["mutating"],
+};
+const MEMORY_CLEAR = {
+  name: "memory.clear",
+  method: "DELETE",
+  path: "/v1/memories",
+  query: ["user"],
+  flags: ["mutating"],
+};
 const STATE_LIST = {
   name: "state.list",
   method: "GET",
@@ -790,6 +825,20 @@ const TOOL_GREP = {
   path: "/v1/tools/grep",
   query: [],
   flags: ["read_only"],
+};
+const TOOL_RECALL = {
+  name: "tool.recall",
+  method: "POST",
+  path: "/v1/tools/recall",
+  query: [],
+  flags: ["read_only"],
+};
+const TOOL_OUTCOME = {
+  name: "tool.outcome",
+  method: "POST",
+  path: "/v1/tools/outcome",
+  query: [],
+  flags: ["mutating"],
 };
 const TOOL_FILE = {
   name: "tool.file",
@@ -1146,6 +1195,22 @@ export class Operations {
   }
 
   /**
+   * Looks for similar tasks that the session's agent and user explored before, in any session,
+   * and how that went.
+   */
+  exploreRecall(args, options) {
+    return this._json(EXPLORE_RECALL, args, options);
+  }
+
+  /**
+   * Remembers how the session explored its task and what became of it, for recall in later
+   * sessions of the same agent and user.
+   */
+  exploreOutcome(args, options) {
+    return this._json(EXPLORE_OUTCOME, args, options);
+  }
+
+  /**
    * What the code has imported and defined, as source that can be run again, and what could not
    * be saved, with advice.
    */
@@ -1497,6 +1562,21 @@ export class Operations {
     return this._json(AGENT_PLAN_LEAVE, args, options);
   }
 
+  /** Lists what an agent remembers of explorations. */
+  memoryList(args = {}, options) {
+    return this._json(MEMORY_LIST, args, options);
+  }
+
+  /** Forgets what is remembered of one exploration. */
+  memoryDelete(args, options) {
+    return this._json(MEMORY_DELETE, args, options);
+  }
+
+  /** Forgets all that an agent remembers of explorations, or what it does for one user. */
+  memoryClear(args = {}, options) {
+    return this._json(MEMORY_CLEAR, args, options);
+  }
+
   /** Lists the states that are kept under a name: the first thousand. */
   stateList(args = {}, options) {
     return this._json(STATE_LIST, args, options);
@@ -1578,6 +1658,16 @@ export class Operations {
   /** Searches a context, or a file, for a regular expression. */
   toolGrep(args, options) {
     return this._json(TOOL_GREP, args, options);
+  }
+
+  /** Tells how similar tasks were explored before, and how well that went. */
+  toolRecall(args, options) {
+    return this._json(TOOL_RECALL, args, options);
+  }
+
+  /** Remembers how the task was explored and what became of it, for recall. */
+  toolOutcome(args, options) {
+    return this._json(TOOL_OUTCOME, args, options);
   }
 
   /** Puts, gets, lists or deletes files of a session's workspace. */

@@ -11,25 +11,25 @@ from ._table import (
     CONTEXT_DELETE, CONTEXT_GET, CONTEXT_LIST, CONTEXT_LOAD, CONTEXT_PUT, EXEC, EXEC_CONTINUE,
     EXPLORE_ARCHIVE_EXTRACT, EXPLORE_ARCHIVE_FILE, EXPLORE_ARCHIVE_OPEN, EXPLORE_ARCHIVE_SEARCH,
     EXPLORE_CHUNKS, EXPLORE_FILE_INFO, EXPLORE_FINAL, EXPLORE_GREP, EXPLORE_LIST_DIR,
-    EXPLORE_LIST_FINDINGS, EXPLORE_MARK, EXPLORE_MARK_FINDING, EXPLORE_NODES, EXPLORE_PEEK,
-    EXPLORE_RESEARCH, EXPLORE_RESET, EXPLORE_SET_RESEARCH, EXPLORE_STATE, EXPLORE_STUCK,
-    EXPLORE_SUMMARIZE_CHUNKS, EXPLORE_TELL, EXPLORE_WEB_FETCH, FILE_GET, HEALTH,
-    HEALTH_DETAILED, NOTEBOOK_CLEAR, NOTEBOOK_CREATE, NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE,
-    NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT, NOTEBOOK_GET, NOTEBOOK_IMAGE,
-    NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE, NOTEBOOK_RESET, NOTEBOOK_RUN,
-    OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL, SESSION_ARCHIVE_GET,
-    SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE,
-    SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE, SESSION_EDIT, SESSION_EXEC,
-    SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS, SESSION_FILE_GET,
-    SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE, SESSION_FILE_PUT,
-    SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT, SESSION_INTERRUPT,
-    SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT, SESSION_PLAN_ENTER,
-    SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME, SESSION_SUSPEND,
-    SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET, STATE_LIST, TOOL_BACK,
-    TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT, TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL,
-    TOOL_EXECUTE_CELL, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST, TOOL_LOOK, TOOL_PEEK,
-    TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL, TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT,
-    TRY_DISCARD
+    EXPLORE_LIST_FINDINGS, EXPLORE_MARK, EXPLORE_MARK_FINDING, EXPLORE_NODES, EXPLORE_OUTCOME,
+    EXPLORE_PEEK, EXPLORE_RECALL, EXPLORE_RESEARCH, EXPLORE_RESET, EXPLORE_SET_RESEARCH,
+    EXPLORE_STATE, EXPLORE_STUCK, EXPLORE_SUMMARIZE_CHUNKS, EXPLORE_TELL, EXPLORE_WEB_FETCH,
+    FILE_GET, HEALTH, HEALTH_DETAILED, MEMORY_CLEAR, MEMORY_DELETE, MEMORY_LIST, NOTEBOOK_CLEAR,
+    NOTEBOOK_CREATE, NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS,
+    NOTEBOOK_EXPORT, NOTEBOOK_GET, NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST,
+    NOTEBOOK_REFERENCE, NOTEBOOK_RESET, NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP,
+    OPERATION_LIST, REPL, SESSION_ARCHIVE_GET, SESSION_ARCHIVE_PUT, SESSION_BRANCH,
+    SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE, SESSION_CREATE, SESSION_DECLARATIONS,
+    SESSION_DELETE, SESSION_EDIT, SESSION_EXEC, SESSION_FILE_COPY, SESSION_FILE_DELETE,
+    SESSION_FILE_EVENTS, SESSION_FILE_GET, SESSION_FILE_LIST, SESSION_FILE_MKDIR,
+    SESSION_FILE_MOVE, SESSION_FILE_PUT, SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT,
+    SESSION_INSPECT, SESSION_INTERRUPT, SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES,
+    SESSION_OUTPUT, SESSION_PLAN_ENTER, SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO,
+    SESSION_RESUME, SESSION_SUSPEND, SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE,
+    STATE_GET, STATE_LIST, TOOL_BACK, TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT, TOOL_CREATE_NOTEBOOK,
+    TOOL_DELETE_CELL, TOOL_EXECUTE_CELL, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST,
+    TOOL_LOOK, TOOL_OUTCOME, TOOL_PEEK, TOOL_RECALL, TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL,
+    TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT, TRY_DISCARD
 )
 from ._wire import Op
 
@@ -769,6 +769,39 @@ class Operations:
         args: t.Dict[str, t.Any] = {"session_id": session_id, "node": node, "status": status}
         return t.cast(shapes.Mark, self._json(EXPLORE_MARK, args))
 
+    def explore_recall(self, session_id: str, query: str, *, toon: t.Optional[bool] = None,
+                       quiet: t.Optional[bool] = None) -> shapes.Recall:
+        """Looks for similar tasks that the session's agent and user explored before, in any
+        session, and how that went.
+
+        session_id: The session.
+        query: The task, as a text: it is the session's from now on.
+        toon: Adds the answer as TOON, where that is shorter.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "query": query, "toon": toon,
+            "quiet": quiet}
+        return t.cast(shapes.Recall, self._json(EXPLORE_RECALL, args))
+
+    def explore_outcome(self, session_id: str, outcome: t.Literal["success", "partial", "failure"],
+                        *, task: t.Optional[str] = None, action: t.Optional[str] = None,
+                        gate_failures: t.Optional[int] = None,
+                        escalations: t.Optional[int] = None) -> shapes.Outcome:
+        """Remembers how the session explored its task and what became of it, for recall in later
+        sessions of the same agent and user.
+
+        session_id: The session.
+        outcome: What became of the task.
+        task: The task; default: the last query of recall.
+        action: How it was explored, in words that the next one may act on; default: what was
+            called, as the log has it.
+        gate_failures: How often a check refused what was done: 0.1 less each.
+        escalations: How often somebody else had to help: 0.15 less each.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "outcome": outcome, "task": task,
+            "action": action, "gate_failures": gate_failures, "escalations": escalations}
+        return t.cast(shapes.Outcome, self._json(EXPLORE_OUTCOME, args))
+
     def session_declarations(self, session_id: str) -> shapes.Declarations:
         """What the code has imported and defined, as source that can be run again, and what could
         not be saved, with advice.
@@ -987,7 +1020,8 @@ class Operations:
                        limits: t.Optional[t.Mapping[str, t.Any]] = None,
                        cwd: t.Optional[str] = None, env: t.Optional[t.Mapping[str, str]] = None,
                        join: t.Optional[str] = None, agent: t.Optional[str] = None,
-                       binding: t.Optional[str] = None, idle_timeout_secs: t.Optional[int] = None,
+                       binding: t.Optional[str] = None, user: t.Optional[str] = None,
+                       idle_timeout_secs: t.Optional[int] = None,
                        max_age_secs: t.Optional[int] = None,
                        checkpoints: t.Optional[t.Literal["auto", "every", "off"]] = None,
                        timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
@@ -1009,6 +1043,8 @@ class Operations:
         join: A session whose sandbox it shares: files, processes and limits.
         agent: On whose behalf, by a name of the configuration; without it the agent "default".
         binding: The inbound binding through which the agent was asked.
+        user: The agent's user for whom it is, by any name: explorations are remembered for each
+            apart.
         idle_timeout_secs: It is suspended when nobody used it for this long; 0 is never. Default as
             configured.
         max_age_secs: It ends at this age; 0 is never. Default as configured.
@@ -1034,7 +1070,7 @@ class Operations:
         """
         args: t.Dict[str, t.Any] = {"runtime": runtime, "profile": profile, "limits": limits,
             "cwd": cwd, "env": env, "join": join, "agent": agent, "binding": binding,
-            "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
+            "user": user, "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
             "images": images, "durable": durable, "explore": explore, "debug": debug,
             "isolation": isolation, "name": name, "labels": labels}
@@ -1445,7 +1481,8 @@ class Operations:
                         limits: t.Optional[t.Mapping[str, t.Any]] = None,
                         cwd: t.Optional[str] = None, env: t.Optional[t.Mapping[str, str]] = None,
                         join: t.Optional[str] = None, agent: t.Optional[str] = None,
-                        binding: t.Optional[str] = None, idle_timeout_secs: t.Optional[int] = None,
+                        binding: t.Optional[str] = None, user: t.Optional[str] = None,
+                        idle_timeout_secs: t.Optional[int] = None,
                         max_age_secs: t.Optional[int] = None,
                         checkpoints: t.Optional[t.Literal["auto", "every", "off"]] = None,
                         timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
@@ -1468,6 +1505,8 @@ class Operations:
         join: A session whose sandbox it shares: files, processes and limits.
         agent: On whose behalf, by a name of the configuration; without it the agent "default".
         binding: The inbound binding through which the agent was asked.
+        user: The agent's user for whom it is, by any name: explorations are remembered for each
+            apart.
         idle_timeout_secs: It is suspended when nobody used it for this long; 0 is never. Default as
             configured.
         max_age_secs: It ends at this age; 0 is never. Default as configured.
@@ -1490,7 +1529,7 @@ class Operations:
         """
         args: t.Dict[str, t.Any] = {"title": title, "metadata": metadata, "cells": cells,
             "runtime": runtime, "profile": profile, "limits": limits, "cwd": cwd, "env": env,
-            "join": join, "agent": agent, "binding": binding,
+            "join": join, "agent": agent, "binding": binding, "user": user,
             "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
             "images": images, "durable": durable, "explore": explore, "debug": debug,
@@ -1631,6 +1670,33 @@ class Operations:
         """
         args: t.Dict[str, t.Any] = {"agent": agent}
         return t.cast(shapes.AgentPlan, self._json(AGENT_PLAN_LEAVE, args))
+
+    def memory_list(self, *, user: t.Optional[str] = None, offset: t.Optional[int] = None,
+                    limit: t.Optional[int] = None) -> shapes.MemoryList:
+        """Lists what an agent remembers of explorations.
+
+        user: Those of this user alone; empty: of none in particular.
+        offset: How many to pass over; default 0.
+        limit: How many at most; default 100. Fewer come if they are large.
+        """
+        args: t.Dict[str, t.Any] = {"user": user, "offset": offset, "limit": limit}
+        return t.cast(shapes.MemoryList, self._json(MEMORY_LIST, args))
+
+    def memory_delete(self, memory: str) -> shapes.DeletedMemory:
+        """Forgets what is remembered of one exploration.
+
+        memory: The memory by its id.
+        """
+        args: t.Dict[str, t.Any] = {"memory": memory}
+        return t.cast(shapes.DeletedMemory, self._json(MEMORY_DELETE, args))
+
+    def memory_clear(self, *, user: t.Optional[str] = None) -> shapes.ClearedMemories:
+        """Forgets all that an agent remembers of explorations, or what it does for one user.
+
+        user: Those of this user alone; empty: of none in particular.
+        """
+        args: t.Dict[str, t.Any] = {"user": user}
+        return t.cast(shapes.ClearedMemories, self._json(MEMORY_CLEAR, args))
 
     def state_list(self) -> shapes.StateList:
         """Lists the states that are kept under a name: the first thousand."""
@@ -1808,6 +1874,29 @@ class Operations:
         args: t.Dict[str, t.Any] = {"pattern": pattern, "around": around, "context": context,
             "file": file, "session": session}
         return t.cast(shapes.ToolResult, self._json(TOOL_GREP, args))
+
+    def tool_recall(self, query: str, *, session: t.Optional[str] = None) -> shapes.ToolResult:
+        """Tells how similar tasks were explored before, and how well that went.
+
+        query: Your task.
+        session: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"query": query, "session": session}
+        return t.cast(shapes.ToolResult, self._json(TOOL_RECALL, args))
+
+    def tool_outcome(self, outcome: t.Literal["success", "partial", "failure"], *,
+                     action: t.Optional[str] = None, task: t.Optional[str] = None,
+                     session: t.Optional[str] = None) -> shapes.ToolResult:
+        """Remembers how the task was explored and what became of it, for recall.
+
+        outcome: Of your task.
+        action: What worked, or did not.
+        task: Default: what recall was asked.
+        session: Name; default: yours.
+        """
+        args: t.Dict[str, t.Any] = {"outcome": outcome, "action": action, "task": task,
+            "session": session}
+        return t.cast(shapes.ToolResult, self._json(TOOL_OUTCOME, args))
 
     def tool_file(self, action: t.Literal["put", "get", "list", "delete"], *,
                   path: t.Optional[str] = None, content: t.Optional[str] = None,

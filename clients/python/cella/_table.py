@@ -87,6 +87,10 @@ EXPLORE_SET_RESEARCH = Op("explore.set_research", "PUT",
                           "/v1/sessions/{session_id}/explore/research", (), ("mutating",))
 EXPLORE_MARK = Op("explore.mark", "POST", "/v1/sessions/{session_id}/explore/mark", (),
                   ("mutating",))
+EXPLORE_RECALL = Op("explore.recall", "POST", "/v1/sessions/{session_id}/explore/recall", (),
+                    ("read_only",))
+EXPLORE_OUTCOME = Op("explore.outcome", "POST", "/v1/sessions/{session_id}/explore/outcome", (),
+                     ("mutating",))
 SESSION_DECLARATIONS = Op("session.declarations", "GET", "/v1/sessions/{session_id}/declarations",
                           (), ("read_only",))
 SESSION_IS_COMPLETE = Op("session.is_complete", "POST", "/v1/sessions/{session_id}/is_complete", (),
@@ -179,6 +183,9 @@ SESSION_PLAN_LEAVE = Op("session.plan.leave", "DELETE", "/v1/sessions/{session_i
                         ("mutating",))
 AGENT_PLAN_ENTER = Op("agent.plan.enter", "PUT", "/v1/agents/{agent}/plan", (), ("mutating",))
 AGENT_PLAN_LEAVE = Op("agent.plan.leave", "DELETE", "/v1/agents/{agent}/plan", (), ("mutating",))
+MEMORY_LIST = Op("memory.list", "GET", "/v1/memories", ("user", "offset", "limit"), ("read_only",))
+MEMORY_DELETE = Op("memory.delete", "DELETE", "/v1/memories/{memory}", (), ("mutating",))
+MEMORY_CLEAR = Op("memory.clear", "DELETE", "/v1/memories", ("user",), ("mutating",))
 STATE_LIST = Op("state.list", "GET", "/v1/states", (), ("read_only",))
 STATE_GET = Op("state.get", "GET", "/v1/states/{name}", ("with_state",), ("read_only",))
 STATE_DELETE = Op("state.delete", "DELETE", "/v1/states/{name}", (), ("mutating",))
@@ -192,6 +199,8 @@ TOOL_LOOK = Op("tool.look", "POST", "/v1/tools/look", (), ("read_only",))
 TOOL_CONTEXT = Op("tool.context", "POST", "/v1/tools/context", (), ("mutating",))
 TOOL_PEEK = Op("tool.peek", "POST", "/v1/tools/peek", (), ("read_only",))
 TOOL_GREP = Op("tool.grep", "POST", "/v1/tools/grep", (), ("read_only",))
+TOOL_RECALL = Op("tool.recall", "POST", "/v1/tools/recall", (), ("read_only",))
+TOOL_OUTCOME = Op("tool.outcome", "POST", "/v1/tools/outcome", (), ("mutating",))
 TOOL_FILE = Op("tool.file", "POST", "/v1/tools/file", (), ("mutating", "makes_session"))
 TOOL_EXECUTE_CELL = Op("tool.execute_cell", "POST", "/v1/tools/execute_cell", (),
                        ("mutating", "streams", "makes_session", "runs_code"))

@@ -771,6 +771,46 @@ class Mark(_MarkAlways, total=False):
     """A node of the research tree that was marked."""
 
 
+class _RecallAlways(t.TypedDict):
+    results: t.List[Recalled]
+    best_action: t.Optional[str]
+    confidence: float
+
+
+class Recall(_RecallAlways, total=False):
+    """What was learnt from similar tasks."""
+
+    toon: str
+
+
+class _RecalledAlways(t.TypedDict):
+    task: str
+    outcome: str
+    action: str
+    q_value: float
+    similarity: float
+    combined_score: float
+
+
+class Recalled(_RecalledAlways, total=False):
+    """A similar task that was explored before."""
+
+
+class _OutcomeAlways(t.TypedDict):
+    memory: str
+    task: str
+    action: str
+    outcome: str
+    q_value: float
+    outcomes: int
+
+
+class Outcome(_OutcomeAlways, total=False):
+    """What was learnt from an exploration."""
+
+    dropped: int
+
+
 class Declarations(t.TypedDict, total=False):
     """What the code of a session declared."""
 
@@ -968,6 +1008,7 @@ class Session(_SessionAlways, total=False):
     profile: str
     agent: str
     binding: str
+    user: str
     joined: str
     used_at: str
     spawned_at: str
@@ -1653,6 +1694,52 @@ class AgentPlan(_AgentPlanAlways, total=False):
     """Whether an agent is in plan mode."""
 
     plan: Plan
+
+
+class _MemoryListAlways(t.TypedDict):
+    memories: t.List[Memory]
+    count: int
+
+
+class MemoryList(_MemoryListAlways, total=False):
+    """What an agent remembers of explorations."""
+
+
+class _MemoryAlways(t.TypedDict):
+    memory: str
+    agent: str
+    session_id: str
+    task: str
+    action: str
+    outcome: str
+    q_value: float
+    outcomes: int
+    created_at: str
+    updated_at: str
+
+
+class Memory(_MemoryAlways, total=False):
+    """What is remembered of an exploration."""
+
+    user: str
+    log: t.Any
+
+
+class _DeletedMemoryAlways(t.TypedDict):
+    memory: str
+    deleted: bool
+
+
+class DeletedMemory(_DeletedMemoryAlways, total=False):
+    """A memory that is gone."""
+
+
+class _ClearedMemoriesAlways(t.TypedDict):
+    deleted: int
+
+
+class ClearedMemories(_ClearedMemoriesAlways, total=False):
+    """Memories that are gone."""
 
 
 class _StateListAlways(t.TypedDict):

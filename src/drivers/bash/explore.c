@@ -55,6 +55,12 @@ static const struct explore_function functions[] = {
     {"mark_stale", "explore.mark", {"node"}, "node", {"status", "stale"}},
     {"get_unanalyzed", "explore.nodes", {0}, "nodes", {"which", "unanalyzed"}},
     {"get_lineage", "explore.nodes", {"node"}, "nodes", {"which", "lineage"}},
+    {"recall", "explore.recall", {"query"}, "toon", {"toon", "true"}},
+    {"outcome",
+     "explore.outcome",
+     {"outcome", "task", "action", "gate_failures", "escalations"},
+     NULL,
+     {0}},
     {"get_state", "explore.tell", {0}, "text", {0}},
     {"FINAL", "explore.final", {"answer"}, ends_cell, {0}},
     {"FINAL_VAR", "explore.final", {"answer"}, ends_cell, {0}},
@@ -69,6 +75,7 @@ static char *explore_doc[] = {
     "    explore archive_open FILE | archive_file FILE MEMBER [N] | archive_search FILE QUERY",
     "    explore archive_extract FILE [TO] | web_fetch URL [MAX_CHARS]",
     "    explore mark_finding CONTENT [TAGS] | list_findings | get_state",
+    "    explore recall QUERY | outcome success|partial|failure [TASK] [ACTION]",
     "    explore mark_analyzed NODE | mark_stale NODE | get_unanalyzed | get_lineage NODE",
     "    explore FINAL ANSWER | FINAL_VAR NAME | STUCK [REASON]",
     "",
@@ -186,9 +193,9 @@ static bool is_among(const char *name, const char *const *list)
 
 static void put_argument(struct json_out *json, const char *name, const char *value)
 {
-    static const char *const numbers[] = {"n",           "offset",      "context_lines",
-                                          "max_results", "n_chunks",    "overlap",
-                                          "max_chars",   "source_page", NULL};
+    static const char *const numbers[] = {
+        "n",         "offset",      "context_lines", "max_results", "n_chunks", "overlap",
+        "max_chars", "source_page", "gate_failures", "escalations", NULL};
     char *end;
     errno = 0;
     long long number = strtoll(value, &end, 10);

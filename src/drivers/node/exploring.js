@@ -44,6 +44,10 @@ const FUNCTIONS = {
   markStale: ['explore.mark', ['node'], 'node', { status: 'stale' }],
   getUnanalyzed: ['explore.nodes', [], 'nodes', { which: 'unanalyzed' }],
   getLineage: ['explore.nodes', ['node'], 'nodes', { which: 'lineage' }],
+  recall: ['explore.recall', ['query']],
+  outcome: [
+    'explore.outcome', ['outcome', 'task', 'action', 'gate_failures', 'escalations'],
+  ],
 };
 
 let send = null; // (cell, operation, arguments): a frame with `result` or `error`

@@ -277,6 +277,26 @@ class Functions:
         args = {"which": "lineage", "node": node}
         return self._told(lambda: self._call("explore.nodes", args)["nodes"])
 
+    def recall(self, query: str) -> Any:
+        """How similar tasks were explored before, in any session, and how well that went:
+        {results, best_action, confidence}. The query is the task from now on."""
+        return self._table("explore.recall", {"query": query})
+
+    def outcome(
+        self,
+        outcome: str,
+        task: Optional[str] = None,
+        action: Optional[str] = None,
+        gate_failures: int = 0,
+        escalations: int = 0,
+    ) -> Any:
+        """What became of the task, "success", "partial" or "failure": recall() tells it later
+        sessions. How it was explored is taken from the log unless action says it."""
+        args: Dict[str, Any] = {"outcome": outcome, "task": task, "action": action}
+        args.update(gate_failures=gate_failures, escalations=escalations)
+        given = {name: value for name, value in args.items() if value is not None}
+        return self._told(lambda: self._call("explore.outcome", given))
+
     def get_research(self) -> Research:
         """The research tree: to_dict() tells all of it, from_dict() replaces it."""
         return Research(self._call, "tree")
@@ -357,8 +377,8 @@ _BOUND = (
     "context_len", "peek", "grep", "chunk_context", "summarize_chunks", "list_dir", "file_info",
     "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch",
     "mark_finding", "list_findings", "mark_analyzed", "mark_stale", "get_unanalyzed",
-    "get_lineage", "get_research", "get_exploration_log", "get_state", "FINAL", "FINAL_VAR",
-    "STUCK",
+    "get_lineage", "recall", "outcome", "get_research", "get_exploration_log", "get_state", "FINAL",
+    "FINAL_VAR", "STUCK",
 )  # fmt: skip
 
 
