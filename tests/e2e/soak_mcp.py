@@ -37,6 +37,8 @@ from soak_leak import Soak  # noqa: E402
 GROWTH = {"heap_rest": 512 << 10, "mcp_sessions": 0, "mcp_listeners": 0, "warden_data_kb": 264,
           "fds": 4,  # the two pipes that wait for the next cell; the first round may not leave them
           "warden_fds": 0, "processes": 0}
+WAITS = 8  # of 25 s each
+UNDER_WAY = re.compile(r"\[cell \d+ (waits for its turn|still runs)")
 CONFIG = """\
 default_profile: min
 agents:
@@ -234,7 +236,14 @@ class Worker(threading.Thread):
         self.want("import time, os; n = stopped = 0; 'new'", "'new'")
 
     def ask(self, code, **more):
-        return self.client.call("run", {"code": code, "session": self.name, **more})
+        """The answer, waited for as a model would if it takes longer than a call may."""
+        answer = self.client.call("run", {"code": code, "session": self.name, **more})
+        for _ in range(WAITS):
+            if not UNDER_WAY.search(mcp.text_of(answer)):
+                break
+            self.done["waited for"] += 1
+            answer = self.client.call("wait", {"session": self.name})
+        return answer
 
     def want(self, code, text, is_error=False):
         answer = self.ask(code)
@@ -260,9 +269,23 @@ class Worker(threading.Thread):
         self.count()
 
     def cancel(self):
+        """On a machine with far more work than processors a cell may be interrupted once more, or
+        be ended and taken back, before it has counted: its status says so."""
         self.client.cancel({"code": SLEEP, "session": self.name})
-        self.stopped += 1
+        ended = host.eventually(self.last_cell, "a cancelled cell that has ended")
+        self.stopped += ended == "ok"
+        self.done["cancelled late"] += ended != "ok"
+        if ended not in ("ok", "error", "interrupted", "died"):
+            raise Wrong(f"a cancelled cell of {self.name} is {ended}")
         self.count()
+
+    def last_cell(self):
+        """How the session's last cell ended."""
+        cells = f"/v1/sessions/{self.name}/cells"
+        count = self.daemon.client.call("GET", f"{cells}?limit=1")["count"]
+        last = self.daemon.client.call("GET", f"{cells}?offset={count - 1}")["cells"][-1]
+        return last["code"] == SLEEP and last["status"] not in ("queued", "running") and last[
+            "status"]
 
     def task(self):
         result = self.client.task({"code": "time.sleep(1.2); 'slept'", "session": self.name})
