@@ -183,8 +183,8 @@ static const char *explore_memory_action(struct call *call, const struct session
 {
     const json_t *remembered = exploring_get(session, "remembered");
     const char *known = json_string_value(json_object_get(remembered, "task"));
-    if (known != NULL && strcmp(known, task) == 0)
-        return json_string_value(json_object_get(remembered, "action"));
+    if (known != NULL && strcmp(known, task) == 0) /* which another takes the place of soon */
+        return arena_strdup(&call->arena, json_string_value(json_object_get(remembered, "action")));
     _buf_ struct buf out = BUF_INIT(KIB * 4);
     memory_action(exploring_get(session, "log"), &out);
     return arena_strdup(&call->arena, buf_str(&out));
@@ -311,9 +311,8 @@ static void explore_outcome_run(struct call *call)
     task = arena_strdup(&call->arena, task);
     if (action == NULL)
         action = explore_memory_action(call, session, task);
-    struct store_lesson lesson = {.task = task,
-                                  .action = arena_strdup(&call->arena, action),
-                                  .outcome = explore_outcome_read(call)};
+    struct store_lesson lesson = {
+        .task = task, .action = action, .outcome = explore_outcome_read(call)};
     lesson.reward = memory_reward(lesson.outcome, call_int(call, "gate_failures", 0),
                                   call_int(call, "escalations", 0));
     struct store_call *asked =

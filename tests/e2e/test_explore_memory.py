@@ -118,6 +118,8 @@ def test_an_answer_is_remembered_with_its_task(client, spawn, forget):
     told = client.call("POST", f"{session.path}/explore/outcome", {"outcome": "partial"})
     assert (told["memory"], told["action"], told["q_value"]) == (
         kept["memory"], "search: grep 2, peek 1", 0.48)
+    assert session.exec("FINAL('line 2, again')").is_final
+    assert memories(client)[0]["outcome"] == "partial"  # what was told stays
     plain = spawn(explore=True)
     assert plain.exec("STUCK('no task')").stuck == "no task"
     assert len(memories(client)) == 1  # without a task there is nothing to find it by
