@@ -3,11 +3,22 @@
 #include "mcp/listen.h"
 
 #include "mcp/peer.h"
+#include "mcp/resources.h"
 #include "mcp/watch.h"
 
 #include <stdio.h>
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+
+/* False if the request was answered so: what is watched is kept. */
+static bool listen_check_uri(struct mcp_request *rq, const char *uri)
+{
+    if (uri != NULL && strlen(uri) <= RESOURCES_URI_MAX)
+        return true;
+    request_fail(rq, RPC_INVALID_PARAMS, "a uri must be a text of at most %d bytes",
+                 RESOURCES_URI_MAX);
+    return false;
+}
 
 /* ---- legacy -----------------------------------------------------------------------------------
  */
@@ -21,10 +32,8 @@ void listen_subscribe(struct mcp_request *rq)
 {
     struct mcp_peer *peer = rq->peer;
     const char *uri = rpc_text(rq->params, "uri");
-    if (uri == NULL) {
-        request_fail(rq, RPC_INVALID_PARAMS, "uri is missing");
+    if (!listen_check_uri(rq, uri))
         return;
-    }
     if (map_get(&peer->watched, uri) == NULL) {
         if (peer->n_watched >= MCP_WATCHED_MAX) {
             request_fail(rq, RPC_BUSY, "%d resources are watched, which is the limit: unsubscribe",
@@ -116,15 +125,19 @@ void listen_begin(struct mcp_request *rq)
         request_fail(rq, RPC_INVALID_REQUEST, "Accept: text/event-stream is needed to listen");
         return;
     }
+    json_array_foreach(uris, i, uri) {
+        if (!listen_check_uri(rq, json_string_value(uri)))
+            return;
+    }
     mcp->has.listeners++;
     list_append(&mcp->listeners, &rq->in_listeners);
     rq->on_end = listen_on_end;
     rq->filter = listen_agree(rq, wishes);
+    uris = json_object_get(rq->filter, "resourceSubscriptions");
+    request_shed(rq);
     listen_send(rq, "notifications/subscriptions/acknowledged",
                 json_pack("{s:O}", "notifications", rq->filter));
     json_array_foreach(uris, i, uri) {
-        if (!json_is_string(uri))
-            continue;
         struct listen_watch *w = mem_alloc(sizeof(*w));
         w->uri = mem_strdup(json_string_value(uri));
         list_append(&rq->watches, &w->in_request);

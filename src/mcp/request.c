@@ -68,6 +68,17 @@ static void request_free(struct mcp_request *rq)
     free(rq);
 }
 
+void request_shed(struct mcp_request *rq)
+{
+    json_t *rest = json_pack("{s:O,s:s,s:{}}", "id", rq->id, "method", rq->method, "params");
+    json_decref(rq->message);
+    rq->message = rest;
+    rq->id = json_object_get(rest, "id");
+    rq->method = rpc_text(rest, "method");
+    rq->params = json_object_get(rest, "params");
+    rq->token = NULL;
+}
+
 void request_unlink(struct mcp_request *rq)
 {
     if (rq->link != NULL && rq->link->request == rq)
@@ -80,8 +91,6 @@ void request_leave_peer(struct mcp_request *rq)
     request_unlink(rq);
     if (rq->peer == NULL)
         return;
-    rq->agent = rq->agent != NULL ? arena_strdup(&rq->arena, rq->agent) : NULL;
-    rq->tools = arena_strdup(&rq->arena, rq->tools);
     list_remove(&rq->in_peer);
     rq->peer->n_requests--;
     rq->peer = NULL;

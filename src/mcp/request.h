@@ -175,6 +175,8 @@ void request_tell(struct mcp_request *rq, const char *text, size_t len);
 void request_call(struct mcp_request *rq, const struct op *op, json_t *args, bool wants_stream);
 
 struct mcp_request *request_new(struct mcp *mcp, struct mcp_peer *peer, struct rpc_message *m);
+/* Forgets all of the message but its id: of a request that stays open for long. */
+void request_shed(struct mcp_request *rq);
 /* Takes the link away: the answer goes elsewhere. */
 void request_unlink(struct mcp_request *rq);
 /* Likewise the client, which may go before the request does. */

@@ -404,6 +404,14 @@ static void server_on_notification(struct mcp_peer *peer, const struct rpc_messa
         request_drop(rq);
 }
 
+/* Copies: the operation of a request that becomes a task goes on when its client has gone. */
+static void server_speak_for(struct mcp_request *rq, const struct mcp_peer *peer)
+{
+    rq->tools = arena_strdup(&rq->arena, peer->tools);
+    rq->agent = peer->agent != NULL ? arena_strdup(&rq->arena, peer->agent) : NULL;
+    rq->caller = arena_strdup(&rq->arena, peer->id);
+}
+
 static void post_legacy_request(struct mcp_peer *peer, struct mcp_link *link, struct rpc_message *m)
 {
     struct rpc_fault fault;
@@ -414,9 +422,7 @@ static void post_legacy_request(struct mcp_peer *peer, struct mcp_link *link, st
         return;
     }
     struct mcp_request *rq = server_legacy(peer, m);
-    rq->tools = peer->tools;
-    rq->agent = peer->agent;
-    rq->caller = arena_strdup(&rq->arena, peer->id);
+    server_speak_for(rq, peer);
     if (link->takes_events) {
         rq->stream = peer_stream(peer, link);
     } else {
@@ -553,9 +559,7 @@ static void line_request(struct mcp_peer *peer, struct rpc_message *m)
     struct mcp_request *rq =
         is_modern ? server_modern(peer->mcp, peer, peer->line, m) : server_legacy(peer, m);
     rq->link = peer->line;
-    rq->tools = peer->tools;
-    rq->agent = peer->agent;
-    rq->caller = arena_strdup(&rq->arena, peer->id);
+    server_speak_for(rq, peer);
     server_run(rq);
 }
 

@@ -172,6 +172,8 @@ const char *exploring_keep(struct session *session)
         timeline_hold_files(session, x->kept, "");
     else if (exploring_write(session->engine->blobs, x->state, &put) == 0)
         timeline_hold_files(session, x->kept, blob_hex(&put.hash, hex));
+    else
+        x->has_changed = true; /* a disk that refuses: it is tried again with the next checkpoint */
     return x->kept;
 }
 

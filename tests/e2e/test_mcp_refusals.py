@@ -169,6 +169,24 @@ def test_answers_to_questions_that_nobody_asked(daemon):
     client.send(method="DELETE")
 
 
+def test_what_is_kept_of_a_subscription_is_small(daemon):
+    client, legacy = mcp.Modern(daemon), mcp.Legacy(daemon)
+    long = "notebook://" + "x" * 4096
+    with pytest.raises(mcp.Refused, match="4096 bytes"):
+        legacy.request("resources/subscribe", {"uri": long})
+    for uri in (long, 7):
+        with pytest.raises(mcp.Refused, match="4096 bytes"):
+            client.request("subscriptions/listen", {"notifications": {
+                "resourceSubscriptions": ["notebook://a", uri]}})
+    before = daemon.heap_bytes()
+    listening = [client.listen(toolsListChanged=[["x"] * 100] * 500) for _ in range(8)]
+    for _, told in listening:
+        assert next(told)["method"] == "notifications/subscriptions/acknowledged"
+    assert daemon.heap_bytes() - before < 4 << 20
+    for connection, _ in listening:
+        connection.close()
+
+
 def test_the_conformance_suites_fixtures_are_off(client):
     listed = json.dumps([client.request("tools/list"), client.request("prompts/list"),
                          client.request("resources/list")])
