@@ -42,7 +42,8 @@ int loop_reserve(uv_loop_t *loop, int fd);
 struct loop_timer;
 
 struct loop_timer *loop_timer_new(uv_loop_t *loop, loop_fn on_due, void *context);
-void loop_timer_set(struct loop_timer *t, uint64_t in_ms); /* replaces an earlier deadline */
+/* Replaces an earlier deadline. 0: in the next turn of the loop, also from its own function. */
+void loop_timer_set(struct loop_timer *t, uint64_t in_ms);
 void loop_timer_clear(struct loop_timer *t);
 bool loop_timer_is_set(const struct loop_timer *t);
 void loop_timer_close(struct loop_timer *t, loop_fn on_closed);

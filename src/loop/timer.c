@@ -18,14 +18,21 @@ struct loop_timer *loop_timer_new(uv_loop_t *loop, loop_fn on_due, void *context
     return t;
 }
 
+static struct loop_timer *timer_running; /* whose function runs now; NULL: none */
+
 static void timer_due(uv_timer_t *uv)
 {
     struct loop_timer *t = CONTAINER_OF(uv, struct loop_timer, uv);
+    timer_running = t;
     t->on_due(t->context);
+    timer_running = NULL;
 }
 
 void loop_timer_set(struct loop_timer *t, uint64_t in_ms)
 {
+    /* libuv runs what is due until nothing is: who goes on at once would keep all others waiting. */
+    if (in_ms == 0 && t == timer_running)
+        in_ms = 1;
     int rc = uv_timer_start(&t->uv, timer_due, in_ms, 0);
     assert(rc == 0);
     (void)rc;

@@ -294,6 +294,39 @@ static void a_timer_is_due_once(void **state)
     close(o->fds[1]);
 }
 
+static void read_and_close_beside(void *context, int events)
+{
+    struct owner *o = context;
+    (void)events;
+    o->calls++;
+    loop_poll_close(take_ptr(o->poll), NULL);
+    close(o->fds[0]);
+}
+
+static void due_until_heard(void *context)
+{
+    struct owner *o = context;
+    assert_true(o->closed < 100);
+    if (o->calls > 0)
+        loop_timer_close(take_ptr(o->timer), NULL);
+    else
+        loop_timer_set(o->timer, 0);
+    o->closed++;
+}
+
+static void a_timer_that_goes_on_at_once_lets_others_have_turns(void **state)
+{
+    struct owner *o = *state;
+    o->timer = loop_timer_new(&o->loop, due_until_heard, o);
+    o->poll = loop_poll_new(&o->loop, o->fds[0], read_and_close_beside, o);
+    loop_poll_want(o->poll, LOOP_READ);
+    assert_int_equal(write(o->fds[1], "x", 1), 1);
+    loop_timer_set(o->timer, 0);
+    uv_run(&o->loop, UV_RUN_DEFAULT);
+    assert_int_equal(o->calls, 1);
+    close(o->fds[1]);
+}
+
 static void a_cleared_timer_is_never_due(void **state)
 {
     struct owner *o = *state;
@@ -319,6 +352,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_poll_without_room_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(connections_without_room_are_turned_away, setup, teardown),
         cmocka_unit_test_setup_teardown(a_timer_is_due_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_timer_that_goes_on_at_once_lets_others_have_turns, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_cleared_timer_is_never_due, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
