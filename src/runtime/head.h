@@ -192,8 +192,11 @@ struct head {
     struct loop_timer *again; /* tries once more to send them; NULL unless the kernel refused */
     uint64_t
         dropped_fork; /* the checkpoint whose order was dropped, which is not told yet; 0: none */
-    uint64_t refused_ms;    /* when it did first (monotonic); 0: it has not */
-    uint64_t running_id;    /* the cell; 0 if none */
+    uint64_t refused_ms; /* when it did first (monotonic); 0: it has not */
+    uint64_t running_id; /* the cell; 0 if none */
+    bool has_called;     /* an operation, in this turn of the loop */
+    struct loop_timer
+        *turn; /* the next one, in which other frames are read; NULL: none was needed */
     struct head_work *work; /* a long frame being read by a worker thread */
     uv_loop_t *loop;
     unsigned n_holds; /* functions that are using it */

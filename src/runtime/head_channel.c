@@ -83,6 +83,7 @@ void head_close_channel(struct head *head)
 {
     loop_poll_close(take_ptr(head->poll), NULL);
     loop_timer_close(take_ptr(head->again), NULL);
+    loop_timer_close(take_ptr(head->turn), NULL);
     head_close_fds(head);
     frame_reader_free(&head->in);
     buf_free(&head->out);
@@ -92,11 +93,17 @@ void head_close_channel(struct head *head)
     count_large(head);
 }
 
+/* Frames that were read before wait for a worker, or for their turn. */
+static bool is_reading_on(const struct head *head)
+{
+    return head->work != NULL || (head->turn != NULL && loop_timer_is_set(head->turn));
+}
+
 void head_want_events(struct head *head)
 {
     if (head->poll == NULL)
         return;
-    int events = head->work == NULL ? LOOP_READ : 0;
+    int events = is_reading_on(head) ? 0 : LOOP_READ;
     if (head->out.len > head->out_sent && head->refused_ms == 0)
         events |= LOOP_WRITE;
     loop_poll_want(head->poll, events);
@@ -109,6 +116,43 @@ static void parse_in_worker(uv_work_t *uv)
 }
 
 static void take_frames(struct head *head);
+
+/* After frames were taken. What arrives while no cell runs would be kept without a limit of time.
+ */
+static void settle_frames(struct head *head)
+{
+    bool is_silent = head->state == HEAD_IDLE && !head->is_asked && !head->is_asked_declared &&
+                     head->judging == HEAD_ASKED_NOTHING && head->n_forks == 0;
+    if (is_silent && !is_reading_on(head) && frame_is_partial(&head->in))
+        head_break(head, "it spoke while no cell ran");
+    frame_compact(&head->in);
+    keep_budget(head);
+}
+
+static void head_channel_on_turn(void *context)
+{
+    struct head *head = context;
+    head_hold(head);
+    take_frames(head);
+    settle_frames(head);
+    head_want_events(head);
+    head_let_go(head);
+}
+
+/* An operation may take milliseconds: a head that calls one after the other without waiting for
+ * answers has one in each turn of the loop. True if the rest waits for the next. */
+static bool yield_turn(struct head *head)
+{
+    if (!head->has_called)
+        return false;
+    head->has_called = false;
+    if (head->in.at == head->in.in.len)
+        return false;
+    if (head->turn == NULL)
+        head->turn = loop_timer_new(head->loop, head_channel_on_turn, head);
+    loop_timer_set(head->turn, 0);
+    return true;
+}
 
 static void parsed(uv_work_t *uv, int status)
 {
@@ -132,10 +176,10 @@ static void parsed(uv_work_t *uv, int status)
     free(work);
 }
 
-/* All that have arrived, up to one that a worker has to read first. */
+/* All that have arrived, up to one that a worker has to read first, or that has called. */
 static void take_frames(struct head *head)
 {
-    while (head->poll != NULL && head->work == NULL) {
+    while (head->poll != NULL && !is_reading_on(head) && !yield_turn(head)) {
         struct err e;
         const char *payload;
         size_t len;
@@ -261,7 +305,7 @@ static void on_socket(void *context, int events)
     }
     if ((events & LOOP_WRITE) && !head_flush(head))
         head_lose(head);
-    if ((events & LOOP_READ) && head->poll != NULL && head->work == NULL) {
+    if ((events & LOOP_READ) && head->poll != NULL && !is_reading_on(head)) {
         /* Only what walks in has a descriptor to give, and only before it says anything else. */
         bool may_give = head->state == HEAD_ENTERING && !head->is_copy && head->denied == NULL &&
                         head->given < 0;
@@ -269,14 +313,7 @@ static void on_socket(void *context, int events)
                              : frame_fill(&head->in, head->sock);
         if (n > 0) {
             take_frames(head);
-            /* What arrives while no cell runs would be kept without a limit of time. */
-            bool is_silent = head->state == HEAD_IDLE && !head->is_asked &&
-                             !head->is_asked_declared && head->judging == HEAD_ASKED_NOTHING &&
-                             head->n_forks == 0;
-            if (is_silent && head->work == NULL && frame_is_partial(&head->in))
-                head_break(head, "it spoke while no cell ran");
-            frame_compact(&head->in);
-            keep_budget(head);
+            settle_frames(head);
         } else if (n == -EBADMSG) {
             head_break(head, "it sent a descriptor to the daemon");
         } else if (n != -EAGAIN) {

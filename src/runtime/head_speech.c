@@ -223,6 +223,7 @@ static void on_call(struct head *head, json_t *frame)
         head_break(head, "a call without the name of an operation, or without arguments");
     } else {
         head->awaits_result = true;
+        head->has_called = true;
         head->listener->on_call(head, json_string_value(op), args);
     }
 }

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 from harness import host, pdf
-from harness.client import Client, Session
+from harness.client import Client, Session, block
 
 LINES = [f"line {n} of user {n * 7 % 13}" + (" ERROR: disk full" if n % 500 == 0 else "")
          for n in range(1, 2001)]
@@ -241,6 +241,26 @@ def test_hostile_calls_are_refused(explorer):
             "    except Exception as error: print(type(error).__name__)")
     assert explorer.exec(code).stdout == "Refused\n" * 3
     assert explorer.exec("peek(n=-1)").status == "ok"
+
+
+@pytest.mark.one_mode
+def test_a_flood_of_calls_leaves_others_their_turns(client, spawn):
+    """Two hundred in a few writes, as no driver of ours would send them: one in a turn."""
+    flood = """
+        import gc
+        channel = next(o for o in gc.get_objects() if type(o).__name__ == 'Channel')
+        question = b'{"ev":"call","id":1,"op":"explore.list_findings","args":{}}'
+        channel._sock.sendall((len(question).to_bytes(4, 'little') + question) * 200)
+        sum(channel.receive()['op'] == 'result' for _ in range(200))
+        """
+    session = spawn(explore=True)
+    with concurrent.futures.ThreadPoolExecutor(1) as beside:
+        running, turns = beside.submit(session.value, block(flood)), 0
+        while not running.done():
+            client.call("GET", "/health")
+            turns += 1
+        assert running.result() == "200"
+    assert turns > 20, turns
 
 
 @pytest.mark.one_mode
