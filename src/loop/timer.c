@@ -30,7 +30,8 @@ static void timer_due(uv_timer_t *uv)
 
 void loop_timer_set(struct loop_timer *t, uint64_t in_ms)
 {
-    /* libuv runs what is due until nothing is: who goes on at once would keep all others waiting. */
+    /* libuv runs what is due until nothing is: who goes on at once would keep all others waiting.
+     */
     if (in_ms == 0 && t == timer_running)
         in_ms = 1;
     int rc = uv_timer_start(&t->uv, timer_due, in_ms, 0);
