@@ -724,9 +724,18 @@ static void redact_parts(json_t *value);
 /* NULL if there is no secret in it. */
 static json_t *redact_string(const char *text, size_t len)
 {
-    enum { SECRET_MIN = 6 }; /* bytes: what is shorter is none */
+    enum { SECRET_MIN = 6, SHORT_MAX = 256 }; /* bytes: what is shorter is none */
     _buf_ struct buf out = BUF_INIT(SIZE_MAX / 4);
-    if (len < SECRET_MIN || redact_text(text, len, &out) == 0)
+    char padded[SHORT_MAX + REDACT_AHEAD];
+    if (len < SECRET_MIN)
+        return NULL;
+    if (len <= SHORT_MAX) { /* lists have many of them */
+        memcpy(padded, text, len);
+        memset(padded + len, 0, REDACT_AHEAD);
+        if (redact_next(padded, padded + len) == padded + len)
+            return NULL;
+    }
+    if (redact_text(text, len, &out) == 0)
         return NULL;
     return json_stringn(buf_str(&out), out.len);
 }

@@ -4,7 +4,6 @@
 #include "ops/session_file_call.h"
 #include "session/engine.h"
 #include "session/session.h"
-#include "store/store.h"
 #include "wire/json.h"
 
 #define CONTEXT_TEXT_MAX (32 * MIB) /* bytes of one that comes within JSON */
@@ -95,11 +94,8 @@ static const struct op_param context_load_params[] = {
 static void context_load_run(struct call *call)
 {
     struct err e;
-    struct blob_put put;
-    char hash[BLOB_HEX_SIZE];
-    const char *path = call_text(call, "path", NULL), *text = call_text(call, "text", NULL);
-    if (call_store(call) == NULL)
-        return;
+    const char *path = call_text(call, "path", NULL);
+    const json_t *text = json_object_get(call->args, "text");
     const char *url = call_text(call, "url", NULL);
     if ((path != NULL) + (text != NULL) + (url != NULL) != 1) {
         err_set(&e, ERR_INVALID, "a context is made of one thing: a file, a page or a text");
@@ -107,21 +103,11 @@ static void context_load_run(struct call *call)
         call_fail(call, &e);
         return;
     }
-    if (text == NULL) {
-        context_load(call, &(struct explore_place){
-                               .file_path = path != NULL ? explore_call_path(path) : NULL,
-                               .member = call_text(call, "member", NULL),
-                               .url = url});
-        return;
-    }
-    int r = blob_put_bytes(store_blobs(engine_store(call->engine)), text,
-                           call_text_len(call, "text"), &put);
-    if (r < 0) {
-        err_errno(&e, ERR_UNAVAILABLE, r, "the text cannot be kept");
-        call_fail(call, &e);
-        return;
-    }
-    context_load(call, &(struct explore_place){.hash = blob_hex(&put.hash, hash)});
+    context_load(call, &(struct explore_place){
+                           .file_path = path != NULL ? explore_call_path(path) : NULL,
+                           .member = text == NULL ? call_text(call, "member", NULL) : NULL,
+                           .url = url,
+                           .text = text});
 }
 
 static const struct op_verb context_load_verb = {

@@ -57,6 +57,7 @@ struct explore_place {
     /* Below /workspace, or an output that is a file; NULL, as `context`: the context "context". */
     const char *file_path;
     const char *hash;   /* a blob that the caller has put; NULL: one of those above */
+    const json_t *text; /* or the text itself; NULL: it is not given */
     const char *member; /* the file in the archive that the text is; NULL: it is the text */
     /* A page of the web that is to be fetched; NULL: none of it. From these domains only. */
     const char *url;

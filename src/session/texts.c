@@ -50,6 +50,7 @@ struct exploring_order {
     struct explore_ask *ask;           /* the worker is; else NULL */
     int made;                          /* what a box writes to; -1: nothing */
     int source;                        /* what a worker thread reads; -1: nothing */
+    json_t *given;                     /* or what it has at once, a string; NULL: not so */
     uv_work_t uv;
     bool is_working; /* it does */
     int64_t bytes;   /* that it has to read */
@@ -73,6 +74,7 @@ static void texts_free(struct exploring_order *o)
     cleanup_fd(&o->source);
     json_decref(o->request);
     json_decref(o->left_out);
+    json_decref(o->given);
     free(o->member);
     free(o);
 }
@@ -119,16 +121,11 @@ void texts_end_all(struct session *session)
 
 static int texts_go_on(struct exploring_order *o, struct err *e);
 
-/* In a worker thread. Whoever sends can stop at any byte. */
-static void texts_read_in_worker(uv_work_t *uv)
+/* Whoever sends can stop at any byte. */
+static void texts_receive_in_worker(struct exploring_order *o, struct blob_writer *writer)
 {
-    struct exploring_order *o = CONTAINER_OF(uv, struct exploring_order, uv);
-    struct blob_writer *writer;
     _free_ char *piece = mem_alloc(TEXTS_PIECE);
     int64_t left = o->bytes;
-    o->status = blob_writer_new(o->engine->blobs, &writer);
-    if (o->status < 0)
-        return;
     while (o->status == 0 && left > 0) {
         struct pollfd wait = {.fd = o->source, .events = POLLIN};
         ssize_t n = poll(&wait, 1, (int)clock_scaled_ms(TEXTS_PATIENCE_MS)) > 0
@@ -142,6 +139,20 @@ static void texts_read_in_worker(uv_work_t *uv)
             o->status = blob_writer_add(writer, piece, (size_t)n);
         left -= n;
     }
+}
+
+/* In a worker thread. */
+static void texts_read_in_worker(uv_work_t *uv)
+{
+    struct exploring_order *o = CONTAINER_OF(uv, struct exploring_order, uv);
+    struct blob_writer *writer;
+    o->status = blob_writer_new(o->engine->blobs, &writer);
+    if (o->status < 0)
+        return;
+    if (o->given != NULL)
+        o->status = blob_writer_add(writer, json_string_value(o->given), (size_t)o->bytes);
+    else
+        texts_receive_in_worker(o, writer);
     if (o->status == 0)
         o->status = blob_writer_finish(writer, &o->put);
     blob_writer_free(writer);
@@ -472,6 +483,11 @@ static int texts_start(struct exploring_order *o, const struct explore_place *pl
     }
     if (place->url != NULL)
         return texts_fetch(o, place, e);
+    if (place->text != NULL) {
+        o->given = json_incref((json_t *)(uintptr_t)place->text);
+        texts_read(o, -1, (int64_t)json_string_length(place->text));
+        return 0;
+    }
     bool is_file = hash == NULL && place->context == NULL && place->file_path != NULL;
     const json_t *kept = NULL;
     if (is_file && !exploring_find_spill(session, place->file_path, &kept, e)) {
