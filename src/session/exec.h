@@ -181,6 +181,7 @@ struct exec {
     bool is_timed_out;     /* the interrupt was sent */
     bool is_superseded;    /* another cell was sent in its place: likewise */
     unsigned n_interrupts; /* sent while it ran */
+    unsigned n_repeats;    /* of them, because it went on; see timing.c */
     bool is_watched;       /* the warden looks after its files */
     bool is_unwanted;      /* its caller cancelled it: the end is not kept */
     bool is_interrupted;   /* before it could begin: as soon as it does */

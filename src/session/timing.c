@@ -14,6 +14,7 @@ enum {
     POLL_AFTER_MS = 5,
     WATCH_AFTER_MS = 20,
     REPEAT_MS = 500,            /* for an interrupt that had no effect */
+    REPEAT_DOUBLED_MAX = 4,     /* its pauses grow fourfold as often: up to two minutes */
     GRACE_MS = 1000,            /* from the first one to the end */
     SETTLE_MS = 2000,           /* for a report that never comes */
     REST_MS = 2,                /* then a cell is not one of a burst */
@@ -329,6 +330,22 @@ void timing_watch_background(struct session *session)
         session_set_alarm(session, ALARM_BACKGROUND, due_ms);
 }
 
+/* A cell that goes on after an interrupt. On a busy machine two may become one, and that one may
+ * come just before the interpreter falls asleep: whoever interrupts sees that and does it again,
+ * but nobody waits for a cell whose caller has gone. */
+static void timing_after_repeat(struct session *session)
+{
+    struct exec *exec = session->running;
+    exec->n_repeats++;
+    uint32_t pause_ms = REPEAT_MS << 2 * MIN(exec->n_repeats, (unsigned)REPEAT_DOUBLED_MAX);
+    if (timing_is_to_end(exec))
+        session_set_alarm(session, ALARM_GRACE, GRACE_MS - REPEAT_MS);
+    else if (exec->is_unwanted)
+        timing_arm(session, ALARM_REPEAT, (uint32_t)exec_elapsed_ms(exec) + pause_ms);
+    else
+        timing_arm(session, ALARM_DEADLINE, exec->timeout_ms);
+}
+
 /* The time of the running cell is over. */
 static void timing_on_deadline(struct session *session)
 {
@@ -359,10 +376,7 @@ void exec_on_alarm(struct session *session, enum session_alarm alarm)
         /* One interrupt may get lost in an interpreter, or be caught by a cell that then goes on.
          */
         timing_interrupt(session);
-        if (timing_is_to_end(exec))
-            session_set_alarm(session, ALARM_GRACE, GRACE_MS - REPEAT_MS);
-        else
-            timing_arm(session, ALARM_DEADLINE, exec->timeout_ms);
+        timing_after_repeat(session);
     } else if (alarm == ALARM_GRACE) {
         session_kill(session, exec->is_superseded ? DEATH_BY_SUCCESSOR : DEATH_BY_LIMIT, NULL);
     } else if (alarm == ALARM_SETTLE) {

@@ -103,6 +103,19 @@ def test_a_client_that_goes_away_interrupts_its_cell(client, name):
     assert mcp.text_of(client.call("run", {"code": "n", "session": name})) == "1"
 
 
+def test_a_cancelled_cell_that_goes_on_is_interrupted_again(client, name):
+    """Nobody is there who could do it: two interrupts may get lost on a busy machine."""
+    client.call("run", {"code": "import time\nn = 0", "session": name})
+    message, headers = mcp.modern("tools/call", {"name": "run", "arguments": {
+        "code": "print('begun', flush=True)\nwhile n < 3:\n    try:\n        time.sleep(600)\n"
+                "    except KeyboardInterrupt:\n        n += 1", "session": name}}, progressToken=1)
+    connection, response = client.open(message, headers)
+    next(mcp.events(response))
+    response.close()
+    connection.close()
+    assert mcp.text_of(client.call("run", {"code": "n", "session": name})) == "3"
+
+
 def test_input_is_asked_of_the_client_in_a_second_request(daemon, name):
     client = mcp.Modern(daemon, {"elicitation": {}})
     arguments = {"code": "print('hi'); who = input('Name? '); who.upper()", "session": name}
