@@ -230,3 +230,6 @@ def test_the_command_line(daemon, spawn, forget):
     shell("memory", "rm", kept["memory"], check=0)
     assert "grep first" not in shell("memory", "list", check=0).stdout
     assert shell("memory", "rm", kept["memory"]).returncode != 0
+    shell("exec", "--new", "--name", "adas", "--user", "ada", "-p", "min", "1", check=0)
+    assert daemon.client.call("GET", "/v1/sessions/adas")["user"] == "ada"
+    shell("kill", "adas", check=0)
