@@ -107,13 +107,14 @@ static const char *const migrations[DB_VERSION] = {
     /* What was explored: the hash of a manifest, as `files` is. */
     "ALTER TABLE states ADD COLUMN explored TEXT;",
 
-    /* What explorations taught; `q` in parts of 10^9, `embedding` as explore/embed.h has it. */
+    /* What explorations taught; `q` in parts of 10^9, `embedding` as explore/embed.h has it: in the
+     * index, too, where a search finds all of them without the texts between. */
     "CREATE TABLE memories(key INTEGER PRIMARY KEY, id TEXT NOT NULL, agent TEXT NOT NULL,"
     " user TEXT NOT NULL, q INTEGER NOT NULL, embedding BLOB NOT NULL, outcome TEXT NOT NULL,"
     " n_outcomes INTEGER NOT NULL, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,"
     " session TEXT NOT NULL, task TEXT NOT NULL, action TEXT NOT NULL, log TEXT,"
     " UNIQUE(agent, user, id));"
-    "CREATE INDEX memories_by_value ON memories(agent, user, q, updated_ms);",
+    "CREATE INDEX memories_by_value ON memories(agent, user, q, updated_ms, embedding);",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
