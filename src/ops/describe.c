@@ -6,10 +6,11 @@
 #include "wire/json.h"
 
 const char *const op_subjects[] = {
-    [OP_ON_NOTHING] = NULL,        [OP_ON_SESSION] = "session", [OP_ON_CODE] = "code",
-    [OP_ON_FILES] = "files",       [OP_ON_HISTORY] = "history", [OP_ON_CONTEXT] = "context",
-    [OP_ON_NOTEBOOK] = "notebook", [OP_ON_CELL] = "cell",       [OP_ON_STATE] = "state",
-    [OP_ON_AGENT] = "agent",       [OP_ON_DAEMON] = "daemon",   [OP_ON_TOOLS] = "tools",
+    [OP_ON_NOTHING] = NULL,      [OP_ON_SESSION] = "session",   [OP_ON_CODE] = "code",
+    [OP_ON_FILES] = "files",     [OP_ON_HISTORY] = "history",   [OP_ON_CONTEXT] = "context",
+    [OP_ON_TOOLBOX] = "toolbox", [OP_ON_NOTEBOOK] = "notebook", [OP_ON_CELL] = "cell",
+    [OP_ON_STATE] = "state",     [OP_ON_AGENT] = "agent",       [OP_ON_DAEMON] = "daemon",
+    [OP_ON_TOOLS] = "tools",
 };
 
 static const char *const describe_types[] = {

@@ -172,6 +172,7 @@ enum op_subject {
     OP_ON_FILES,
     OP_ON_HISTORY, /* checkpoints, branches, tries */
     OP_ON_CONTEXT, /* texts that are explored, and what came of it */
+    OP_ON_TOOLBOX, /* tools that code calls */
     OP_ON_NOTEBOOK,
     OP_ON_CELL,
     OP_ON_STATE,

@@ -101,6 +101,7 @@ void head_ended(struct head *head, const struct head_end_facts *facts)
     head->running_id = 0;
     head->awaits_input = head->is_asked = head->is_asked_declared = false;
     head->judging = HEAD_ASKED_NOTHING;
+    head->tool_call = 0;
     head->n_forks = 0;
     head_close_channel(head);
     head->listener->on_end(head, facts);

@@ -144,7 +144,10 @@ struct head_listener {
     void (*on_declared)(struct head *head, json_t *told); /* to head_ask_declarations */
     void (*on_judged)(struct head *head,
                       const struct head_judgement *judgement); /* to head_judge */
-    void (*on_denied)(struct head *head, const char *call);    /* a system call, by its name */
+    /* To head_call_tool: an object with "result", or with "error", whose members are texts. NULL
+     * where no tool is ever called. */
+    void (*on_tool)(struct head *head, json_t *answer);
+    void (*on_denied)(struct head *head, const char *call); /* a system call, by its name */
     void (*on_signaled)(struct head *head); /* one head_signal reached the process */
     /* `why`: "", or what besides bytes it is over. */
     void (*on_over_quota)(struct head *head, uint64_t bytes, const char *why);
@@ -173,6 +176,8 @@ struct head {
     bool is_asked;            /* for its names */
     bool is_asked_declared;   /* for its declarations */
     enum head_topic judging;  /* a text, see head_judge */
+    uint64_t tool_call;       /* the tool that runs in it, see head_call_tool; 0: none does */
+    bool is_assistant;        /* it runs tools, and no cells: nobody's session */
     unsigned n_forks;         /* that it was asked for and has not answered */
     bool is_copy;             /* of a snapshot */
     int given;                /* the descriptor that came along with its first frame; -1 if none */
@@ -250,6 +255,16 @@ int head_ask_names(struct head *head, unsigned max, struct err *e);
 int head_ask_declarations(struct head *head, struct err *e);
 /* Of an idle one that judges nothing else. */
 int head_judge(struct head *head, const struct head_question *question, struct err *e);
+/* Lets an idle one of Python run a tool of ours (drivers/python/tools/): one at a time, `id` is not
+ * 0. `args` is borrowed. */
+struct head_tool {
+    uint64_t id;
+    const char *name;
+    const json_t *args;
+    bool is_whole; /* its result is wanted as it is, however long: not as a file of the workspace */
+};
+
+int head_call_tool(struct head *head, const struct head_tool *tool, struct err *e);
 
 /* Lets an idle one fork: the copy sleeps and speaks on `sock`, which is closed here in any case.
  * A cell may follow at once, and begins after the fork. */

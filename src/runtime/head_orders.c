@@ -271,3 +271,27 @@ int head_judge(struct head *head, const struct head_question *question, struct e
     head_want_events(head);
     return 0;
 }
+
+int head_call_tool(struct head *head, const struct head_tool *tool, struct err *e)
+{
+    assert(head->tool_call == 0 && tool->id != 0);
+    if (begin_request(head, e) < 0)
+        return -1;
+    size_t mark = frame_begin(&head->out);
+    struct json_out json = JSON_OUT(&head->out);
+    json_put_object(&json);
+    json_put_member_str(&json, "op", "tool");
+    json_put_member_int(&json, "id", (int64_t)tool->id);
+    json_put_member_str(&json, "name", tool->name);
+    json_put_member_true(&json, "whole", tool->is_whole);
+    json_put_key(&json, "args");
+    json_put_value(&json, tool->args);
+    json_put_object_end(&json);
+    if (!frame_end(&head->out, mark))
+        return err_set(e, ERR_TOO_LARGE, "the arguments are too large for an interpreter");
+    if (!head_flush(head))
+        return err_set(e, ERR_INVALID, "the control socket was closed");
+    head->tool_call = tool->id;
+    head_want_events(head);
+    return 0;
+}

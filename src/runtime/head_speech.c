@@ -301,6 +301,28 @@ static void on_hints(struct head *head, json_t *frame)
     }
 }
 
+static bool is_tool_error(const json_t *error)
+{
+    return json_object_size(error) == 3 && json_is_string(json_object_get(error, "code")) &&
+           json_is_string(json_object_get(error, "message")) &&
+           json_is_string(json_object_get(error, "advice"));
+}
+
+static void on_tool(struct head *head, json_t *frame)
+{
+    const json_t *id = json_object_get(frame, "id"), *error = json_object_get(frame, "error");
+    bool has_result = json_object_get(frame, "result") != NULL;
+    if (head->tool_call == 0 || !json_is_integer(id) ||
+        (uint64_t)json_integer_value(id) != head->tool_call) {
+        head_break(head, "the result of a tool that nobody has called");
+    } else if (has_result == (error != NULL) || (error != NULL && !is_tool_error(error))) {
+        head_break(head, "a tool that has neither a result nor an error");
+    } else {
+        head->tool_call = 0;
+        head->listener->on_tool(head, frame);
+    }
+}
+
 static bool is_error(const json_t *error)
 {
     const json_t *traceback = json_object_get(error, "traceback");
@@ -409,6 +431,7 @@ void head_on_frame(struct head *head, json_t *frame)
         {"done", on_done},
         {"checkpoint", on_forked},
         {"display", on_display},
+        {"tool", on_tool},
         {"input", on_input},
         {"call", on_call},
         {"names", on_names},

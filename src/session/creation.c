@@ -79,6 +79,7 @@ static void creation_init_lists(struct session *session)
     list_init(&session->files.unsaved);
     list_init(&session->declared.waits);
     list_init(&session->branches.ordered);
+    assistants_init(session);
     ports_init(session);
     terminals_init(session);
 }

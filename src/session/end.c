@@ -81,6 +81,7 @@ static void end_aspects(struct session *session)
     session_refuse_if_dead(session, &e);
     ports_cut_all(session);
     terminals_end_since(session, 0, "the session has ended");
+    assistants_end(session, "the session has ended");
     outcome_end_all(session);
     names_end_all(session);
     calls_forget(session);

@@ -287,6 +287,7 @@ static enum restore_progress restore_clear(struct session *session)
     /* The warden spares what walked in beside the interpreter. */
     terminals_end_since(session, restore->target != NULL ? restore->target->at_ms : 0,
                         "the session has gone back to a time before this terminal");
+    assistants_end(session, "the session has gone back to an earlier state");
     restore->ticket = restore->old_head;
     tickets_expect(session->engine, restore->ticket, WARDEN_CLEARED, restore_on_cleared, session);
     int r = (session->left.head != 0 ? warden_clear_holding : warden_clear)(

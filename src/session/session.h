@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "cell/output.h"
 #include "jail/spec.h"
+#include "session/assistants.h"
 #include "session/background.h"
 #include "session/branch.h"
 #include "session/death.h"
@@ -141,6 +142,7 @@ struct session {
     struct declarations declared;
     struct judging *judging; /* somebody asks about a text; else NULL */
     struct exploring exploring;
+    struct assistants assistants;
     struct code_call *call; /* the operation that the running cell's code waits for; else NULL */
     struct trial trial;
     struct branches branches;

@@ -43,6 +43,7 @@ static void suspend_session(struct session *session)
     restore_end_left(session);
     ports_cut_all(session);
     terminals_end_since(session, 0, "the session was suspended");
+    assistants_end(session, "the session was suspended");
     err_set(&e, ERR_UNAVAILABLE, "the session was suspended, and could not be brought back");
     err_advise(&e, "Try again; what a cell is answered may tell more.");
     files_fail_all(session, &e);
@@ -91,8 +92,8 @@ static bool suspend_is_resting(const struct session *session)
            list_is_empty(&session->held) && list_is_empty(&session->names.waits) &&
            list_is_empty(&session->declared.waits) && session->judging == NULL &&
            list_is_empty(&session->files.orders) && list_is_empty(&session->branches.ordered) &&
-           session->trial.id == 0 && session->ending.wish == DEATH_UNWISHED &&
-           !saving_is_under_way(session);
+           session->trial.id == 0 && !assistants_are_busy(session) &&
+           session->ending.wish == DEATH_UNWISHED && !saving_is_under_way(session);
 }
 
 void suspend_if_wanted(struct session *session)

@@ -533,8 +533,10 @@ static void timeline_on_recorded(void *context, const struct warden_event *event
 
 bool timeline_shares_files(const struct session *session)
 {
-    const struct list *heads = &session->room->heads;
-    return heads->next->next != heads;
+    size_t n = 0; /* of sessions: what assists one writes for it alone */
+    LIST_EACH(&session->room->heads, node)
+        n += !CONTAINER_OF(node, struct head, room_node)->is_assistant;
+    return n > 1;
 }
 
 /* What the last record and the last restoration left is known to the archivist. */

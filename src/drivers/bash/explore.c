@@ -49,6 +49,9 @@ static const struct explore_function functions[] = {
     {"archive_search", "explore.archive_search", {"file_path", "query"}, "hits", {0}},
     {"archive_extract", "explore.archive_extract", {"file_path", "to"}, NULL, {0}},
     {"web_fetch", "explore.web_fetch", {"url", "max_chars"}, "text", {0}},
+    {"tool_call", "toolbox.call", {"name", "json"}, "result", {"via", "tool_call"}},
+    {"TOOL", "toolbox.call", {"name", "json"}, "result", {"via", "TOOL"}},
+    {"list_tools", "toolbox.list", {"name"}, "tools", {0}},
     {"mark_finding", "explore.mark_finding", {"content", "tags"}, "id", {0}},
     {"list_findings", "explore.list_findings", {0}, "findings", {0}},
     {"mark_analyzed", "explore.mark", {"node"}, "node", {"status", "analyzed"}},
@@ -74,6 +77,7 @@ static char *explore_doc[] = {
     "    explore chunk_context [N_CHUNKS] [OVERLAP] | list_dir [PATH] | file_info PATH",
     "    explore archive_open FILE | archive_file FILE MEMBER [N] | archive_search FILE QUERY",
     "    explore archive_extract FILE [TO] | web_fetch URL [MAX_CHARS]",
+    "    explore tool_call NAME [JSON] | list_tools [NAME]",
     "    explore mark_finding CONTENT [TAGS] | list_findings | get_state",
     "    explore recall QUERY | outcome success|partial|failure [TASK] [ACTION]",
     "    explore mark_analyzed NODE | mark_stale NODE | get_unanalyzed | get_lineage NODE",
@@ -212,7 +216,7 @@ static void put_argument(struct json_out *json, const char *name, const char *va
  * no name. */
 static WORD_LIST *put_option(struct json_out *json, WORD_LIST *word)
 {
-    static const char *const flags[] = {"literal", "case", "quiet", NULL};
+    static const char *const flags[] = {"literal", "case", "quiet", "whole", NULL};
     const char *given = word->word->word + 2;
     char name[64];
     size_t len = strcspn(given, "=");

@@ -43,6 +43,7 @@ const FUNCTIONS = {
   markAnalyzed: ['explore.mark', ['node'], 'node', { status: 'analyzed' }],
   markStale: ['explore.mark', ['node'], 'node', { status: 'stale' }],
   getUnanalyzed: ['explore.nodes', [], 'nodes', { which: 'unanalyzed' }],
+  listTools: ['toolbox.list', ['name', 'category'], 'tools'],
   getLineage: ['explore.nodes', ['node'], 'nodes', { which: 'lineage' }],
   recall: ['explore.recall', ['query']],
   outcome: [
@@ -206,6 +207,32 @@ function artifacts() {
   return names.isObject(kept) && !types.isProxy(kept) ? kept : {};
 }
 
+/* ---- tools ---- */
+
+/* Arguments of a tool are values, of which JSON has a form. */
+function useTool(via, name, args, whole) {
+  const given = JSON.parse(JSON.stringify(args ?? {}));
+  const asked = { name: text.clean(String(name)), args: given, via, whole: whole === true };
+  const { result, error } = call('toolbox.call', asked);
+  return error === undefined ? result.result : `[ERROR: ${told(error)}]`;
+}
+
+const toolCall = (name, args, whole) => useTool('tool_call', name, args, whole);
+const TOOL = (name, args) => useTool('TOOL', name, args, false);
+
+function CALL(json) {
+  let given;
+  try {
+    given = JSON.parse(String(json));
+  } catch {
+    given = null;
+  }
+  if (typeof given?.name !== 'string') {
+    return '[ERROR: CALL() takes JSON: {"name": "calculate", "args": {…}}]';
+  }
+  return useTool('CALL', given.name, given.args ?? given.arguments, false);
+}
+
 function getState() {
   const variables = names.manifest(MAX_NAMES).items
     .filter(({ name }) => name !== 'artifacts')
@@ -257,7 +284,7 @@ function define(name, value, isGiven) {
 function install(sender) {
   if (send !== null) return;
   send = sender;
-  const made = { getState, FINAL, FINAL_VAR, STUCK };
+  const made = { getState, FINAL, FINAL_VAR, STUCK, toolCall, TOOL, CALL };
   for (const [name, entry] of Object.entries(FUNCTIONS)) {
     made[name] = apply(makeFunction, null, entry);
   }

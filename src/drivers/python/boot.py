@@ -84,6 +84,7 @@ MODULES = (
     "magics_world",
     "magics",
     "preload",
+    "toolbox",
     "driver",
 )
 

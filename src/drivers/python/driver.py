@@ -17,7 +17,7 @@ from . import (
     cells, checkpoints, children, compiler, completeness, completion, copies, displays, exploring,
     frames, handlers, inputs, inspection, interrupts, ipython, jsontext, library, loading, magics,
     names, namespaces, overview, plots, practice, preload, questions, rebuild, records, rehearsal,
-    saver, saving, streams, surroundings, waking,
+    saver, saving, streams, surroundings, toolbox, waking,
 )  # fmt: skip
 
 _RESERVED_DESCRIPTORS = 8
@@ -200,7 +200,9 @@ class Session:
             self._exec(frame)
             return
         self._gate.forget_early()  # no cell: an interrupt meant none
-        if frame["op"] == "setup":
+        if frame["op"] == "tool":
+            self._channel.send(toolbox.answer(frame))
+        elif frame["op"] == "setup":
             self._setup(frame)
         elif frame["op"] == "names":
             manifest = self._names.manifest(frame.get("max", 1000))

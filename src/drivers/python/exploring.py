@@ -9,6 +9,7 @@ where it looks.
 from __future__ import annotations
 
 import builtins
+import json
 import types
 from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
@@ -241,6 +242,37 @@ class Functions:
         args = {"url": url, "max_chars": max_chars}
         return self._told(lambda: self._call("explore.web_fetch", args)["text"])
 
+    def tool_call(
+        self, name: str, args: Optional[Dict[str, Any]] = None, whole: bool = False
+    ) -> Any:
+        """What a tool of the toolbox answers; list_tools() has them. A long result is a file in
+        /workspace/results and what it begins with; with whole=True it is the result itself."""
+        return self._use("tool_call", name, dict(args or {}), whole)
+
+    def TOOL(self, name: str, /, **args: Any) -> Any:
+        """tool_call() with the arguments by their names."""
+        return self._use("TOOL", name, args)
+
+    def CALL(self, text: str) -> Any:
+        """tool_call() with JSON: {"name": …, "args": {…}}."""
+        try:
+            given = json.loads(text)
+            name, args = given["name"], given.get("args", given.get("arguments", {}))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return '[ERROR: CALL() takes JSON: {"name": "calculate", "args": {…}}]'
+        if not isinstance(name, str) or not isinstance(args, dict):
+            return '[ERROR: CALL() takes a "name", which is a text, and "args", an object]'
+        return self._use("CALL", name, args)
+
+    def list_tools(self, name: Optional[str] = None, category: Optional[str] = None) -> Any:
+        """The tools there are: their names and what they do; of one, all of its entry."""
+        if name is not None:
+            return self._told(lambda: self._call("toolbox.list", {"name": name})["tools"][0])
+        args = {} if category is None else {"category": category}
+        return self._told(
+            lambda: [_briefly(tool) for tool in self._call("toolbox.list", args)["tools"]]
+        )
+
     def mark_finding(
         self,
         content: str,
@@ -331,6 +363,10 @@ class Functions:
         """There is no way on: the cell ends with the reason."""
         self._end("explore.stuck", {"reason": str(reason)})
 
+    def _use(self, function: str, name: str, args: Dict[str, Any], whole: bool = False) -> Any:
+        asked = {"name": name, "args": args, "via": function, "whole": whole}
+        return self._told(lambda: self._call("toolbox.call", asked)["result"])
+
     def _opened(self, path: Optional[str]) -> str:
         if not path and not self._archive:
             raise ValueError("open an archive first: archive_open(path)")
@@ -361,6 +397,16 @@ class Functions:
         raise Finished()
 
 
+def _briefly(tool: Dict[str, Any]) -> Dict[str, Any]:
+    """An entry in one line: what must be given, what may be."""
+    taken = [
+        name if told.get("required") else f"{name}={told.get('default')!r}"
+        for name, told in tool["parameters"].items()
+    ]
+    call = f"{tool['name']}({', '.join(taken)})"
+    return {"name": tool["name"], "call": call, "does": tool["description"]}
+
+
 def _values(kept: object) -> List[Dict[str, str]]:
     """The first entries of a dictionary, each as a short text."""
     if not isinstance(kept, dict):
@@ -376,6 +422,7 @@ def _place(file_path: Optional[str]) -> Dict[str, Any]:
 _BOUND = (
     "context_len", "peek", "grep", "chunk_context", "summarize_chunks", "list_dir", "file_info",
     "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch",
+    "tool_call", "TOOL", "CALL", "list_tools",
     "mark_finding", "list_findings", "mark_analyzed", "mark_stale", "get_unanalyzed",
     "get_lineage", "recall", "outcome", "get_research", "get_exploration_log", "get_state", "FINAL",
     "FINAL_VAR", "STUCK",

@@ -1,0 +1,359 @@
+/* A call of a tool: toolbox.call. The entry of the table says who runs it: an interpreter in the
+ * session's jail, a function of ours, or another operation. Daemon; on the loop. */
+#include "ops/toolbox_call.h"
+
+#include "base/clock.h"
+#include "ops/toolbox_builtin.h"
+#include "policy/policy.h"
+#include "session/assistants.h"
+#include "session/session.h"
+#include "toolbox/schema.h"
+#include "wire/json.h"
+
+#include <assert.h>
+
+static const char *const toolbox_callers[] = {"direct", "chain", NULL};
+static const char *const toolbox_functions[] = {"tool_call", "TOOL", "CALL", NULL};
+
+static const struct op_param toolbox_call_params[] = {
+    OP_PARAM_SESSION,
+    {.name = "name",
+     .type = OP_TEXT,
+     .place = OP_IN_PATH,
+     .is_required = true,
+     .min = 1,
+     .max = 64,
+     .doc = "The tool, as toolbox.list has it."},
+    {.name = "args", .type = OP_FREE, .doc = "Its arguments, as its parameters say."},
+    {.name = "json",
+     .type = OP_TEXT,
+     .max = 1024 * 1024,
+     .doc = "The arguments as a text that is JSON, in place of args."},
+    {.name = "whole",
+     .type = OP_BOOL,
+     .doc = "The result as it is, however long; default: more than 5000 characters are a file in "
+            "/workspace/results, and the result tells where and how it begins."},
+    {.name = "caller",
+     .type = OP_CHOICE,
+     .choices = toolbox_callers,
+     .doc = "Who calls: code itself, or a chain of calls that was planned; default: direct."},
+    {.name = "chain_id",
+     .type = OP_TEXT,
+     .min = 1,
+     .max = TOOLBOX_CHAIN_ID_BYTES,
+     .doc = "The chain that the call belongs to,"},
+    {.name = "chain_index", .type = OP_INT, .max = 10000, .doc = "and its place there, from 0."},
+    {.name = "via",
+     .type = OP_CHOICE,
+     .choices = toolbox_functions,
+     .doc = "The function by which code has called, for the research tree."},
+    {0},
+};
+
+/* A call under way; in the arena of its call. */
+struct toolbox_visit {
+    struct call *call;
+    const struct tool_entry *entry;
+    json_t *args;
+    uint64_t begun_us;
+    struct assist *assist;
+    struct call inner; /* TOOLBOX_OPERATION */
+};
+
+/* ---- its end --------------------------------------------------------------------------------- */
+
+static void toolbox_call_note(struct toolbox_visit *visit, const json_t *result,
+                              const struct err *e)
+{
+    struct call *call = visit->call;
+    struct err ignored;
+    struct session *session =
+        session_find(call->engine, call_text(call, "session_id", ""), &ignored);
+    if (session == NULL || session->state == SESSION_DEAD)
+        return;
+    struct toolbox_record record = {.tool = visit->entry->name,
+                                    .via = call_text(call, "via", NULL),
+                                    .args = visit->args,
+                                    .caller = call_text(call, "caller", toolbox_callers[0]),
+                                    .chain_id = call_text(call, "chain_id", NULL),
+                                    .chain_index = call_int(call, "chain_index", 0),
+                                    .elapsed_us = (clock_mono_ns() / 1000) - visit->begun_us,
+                                    .result = result,
+                                    .err = e};
+    toolbox_log_add(session, &record);
+    if (session->running == NULL && !toolbox_only_reads(visit->entry))
+        session->files.has_news = true; /* no cell will end that would save what it has written */
+    session_changed(session);
+}
+
+static void toolbox_call_done(struct toolbox_visit *visit, const json_t *result)
+{
+    struct call *call = visit->call;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    toolbox_call_note(visit, result, NULL);
+    json_put_object(&json);
+    json_put_member_str(&json, "tool", visit->entry->name);
+    json_put_key(&json, "result");
+    json_put_value(&json, result);
+    json_put_member_real(&json, "elapsed_ms",
+                         (double)((clock_mono_ns() / 1000) - visit->begun_us) / 1000.0, 3);
+    json_put_object_end(&json);
+    json_decref(visit->args);
+    call_reply(call, 200, &out);
+}
+
+static void toolbox_call_failed(struct toolbox_visit *visit, const struct err *e)
+{
+    toolbox_call_note(visit, NULL, e);
+    json_decref(visit->args);
+    call_fail(visit->call, e);
+}
+
+/* ---- in the session's jail ------------------------------------------------------------------- */
+
+static void toolbox_call_on_done(void *context, json_t *result)
+{
+    toolbox_call_done(context, result);
+}
+
+static void toolbox_call_on_failed(void *context, const struct err *e)
+{
+    toolbox_call_failed(context, e);
+}
+
+static const struct assist_listener toolbox_call_listener = {.on_done = toolbox_call_on_done,
+                                                             .on_failed = toolbox_call_on_failed};
+
+static void toolbox_call_on_gone(struct call *call)
+{
+    struct toolbox_visit *visit = call->op_state;
+    assist_forget(visit->assist);
+    json_decref(visit->args);
+}
+
+static void toolbox_call_assist(struct toolbox_visit *visit, struct session *session)
+{
+    struct err e;
+    const struct assist_request request = {.tool = visit->entry->name,
+                                           .args = visit->args,
+                                           .timeout_ms = visit->entry->timeout_ms,
+                                           .is_whole = call_bool(visit->call, "whole", false)};
+    visit->assist = session_assist(session, &request, &toolbox_call_listener, visit, &e);
+    if (visit->assist == NULL) {
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    visit->call->op_state = visit;
+    visit->call->on_gone = toolbox_call_on_gone;
+}
+
+/* ---- by another operation -------------------------------------------------------------------- */
+
+static struct toolbox_visit *toolbox_call_of_inner(struct call *inner)
+{
+    return CONTAINER_OF(inner, struct toolbox_visit, inner);
+}
+
+static void toolbox_call_end_inner(struct toolbox_visit *visit)
+{
+    json_decref(visit->inner.args);
+    arena_free(&visit->inner.arena);
+}
+
+static void toolbox_call_on_inner_reply(struct call *inner, int http_status, const struct buf *json)
+{
+    struct toolbox_visit *visit = toolbox_call_of_inner(inner);
+    struct err e;
+    json_t *result = NULL;
+    (void)http_status;
+    int r = json_read_object(json->data, json->len, &result, &e);
+    toolbox_call_end_inner(visit);
+    if (r < 0)
+        toolbox_call_failed(visit, &e);
+    else
+        toolbox_call_done(visit, result);
+    json_decref(result);
+}
+
+static void toolbox_call_on_inner_fail(struct call *inner, const struct err *e)
+{
+    struct toolbox_visit *visit = toolbox_call_of_inner(inner);
+    struct err kept = *e;
+    toolbox_call_end_inner(visit);
+    toolbox_call_failed(visit, &kept);
+}
+
+static const struct call_sink toolbox_call_sink = {.reply = toolbox_call_on_inner_reply,
+                                                   .fail = toolbox_call_on_inner_fail};
+
+static void toolbox_call_on_inner_gone(struct call *call)
+{
+    struct toolbox_visit *visit = call->op_state;
+    if (visit->inner.on_gone != NULL)
+        visit->inner.on_gone(&visit->inner);
+    toolbox_call_end_inner(visit);
+    json_decref(visit->args);
+}
+
+/* Those that tools of the table name. */
+static const struct op *toolbox_call_find(const char *operation)
+{
+    static const struct op *const all[] = {&op_explore_archive_open, &op_explore_archive_extract,
+                                           &op_explore_archive_file, &op_explore_archive_search,
+                                           &op_explore_web_fetch};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (strcmp(all[i]->name, operation) == 0)
+            return all[i];
+    return NULL;
+}
+
+static void toolbox_call_operation(struct toolbox_visit *visit)
+{
+    struct err e;
+    const struct call *call = visit->call;
+    const struct op *op = toolbox_call_find(visit->entry->operation);
+    assert(op != NULL);
+    json_t *args = json_copy(visit->args);
+    json_object_set(args, "session_id", json_object_get(call->args, "session_id"));
+    json_object_set_new(args, "quiet", json_true()); /* this call is noted, not that one too */
+    if (op_check(op, args, &e) < 0) {
+        json_decref(args);
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    visit->inner = (struct call){.op = op,
+                                 .engine = call->engine,
+                                 .policy = call->policy,
+                                 .documents = call->documents,
+                                 .boxes = call->boxes,
+                                 .agent = call->agent,
+                                 .args = args,
+                                 .body_bytes = -1,
+                                 .sink = &toolbox_call_sink};
+    visit->call->op_state = visit;
+    visit->call->on_gone = toolbox_call_on_inner_gone;
+    op_run(&visit->inner);
+}
+
+/* ---- the operation --------------------------------------------------------------------------- */
+
+static int toolbox_call_may(const struct call *call, const struct tool_entry *entry, struct err *e)
+{
+    bool is_chain = strcmp(call_text(call, "caller", ""), "chain") == 0;
+    if (entry->callers & (is_chain ? TOOLBOX_CHAIN : TOOLBOX_DIRECT))
+        return 0;
+    err_set(e, ERR_FORBIDDEN, "%s cannot be called from a chain", entry->name);
+    return err_advise(e, "Its allowed_callers are: direct. Call it by itself.");
+}
+
+static void toolbox_call_run_daemon(struct toolbox_visit *visit)
+{
+    struct err e;
+    _json_ json_t *result = toolbox_builtin_run(visit->entry->name, visit->args, &e);
+    if (result == NULL)
+        toolbox_call_failed(visit, &e);
+    else
+        toolbox_call_done(visit, result);
+}
+
+static void toolbox_call_unset(struct toolbox_visit *visit)
+{
+    struct err e;
+    err_set(&e, ERR_UNAVAILABLE, "%s is not configured", visit->entry->name);
+    err_advise(&e, "%s", visit->entry->advice);
+    toolbox_call_failed(visit, &e);
+}
+
+static json_t *toolbox_call_read_args(const struct call *call, struct err *e)
+{
+    json_t *args = json_object_get(call->args, "args"), *read = NULL;
+    const char *text = call_text(call, "json", NULL);
+    if (text == NULL)
+        return args != NULL ? json_copy(args) : json_object();
+    if (text[0] == '\0')
+        return json_object();
+    if (args != NULL) {
+        err_set(e, ERR_INVALID, "the arguments are given twice, as args and as json");
+        return NULL;
+    }
+    if (json_read_object(text, call_text_len(call, "json"), &read, e) < 0)
+        err_context(e, "reading the arguments");
+    return read;
+}
+
+static void toolbox_call_run(struct call *call)
+{
+    struct err e;
+    const char *name = call_text(call, "name", "");
+    const struct tool_entry *entry = toolbox_find(name);
+    struct session *session = call_session(call);
+    if (session == NULL)
+        return;
+    if ((entry == NULL && toolbox_not_found(name, &e) < 0) ||
+        toolbox_call_may(call, entry, &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
+    struct toolbox_visit *visit = arena_alloc(&call->arena, sizeof(*visit));
+    *visit =
+        (struct toolbox_visit){.call = call, .entry = entry, .begun_us = (clock_mono_ns() / 1000)};
+    visit->args = toolbox_call_read_args(call, &e);
+    if (visit->args == NULL) {
+        call_fail(call, &e);
+        return;
+    }
+    if (schema_check(entry->schema, visit->args, "args", &e) < 0) {
+        if (e.advice[0] == '\0')
+            err_advise(&e, "list_tools(\"%s\") has its parameters.", entry->name);
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    switch (entry->maker) {
+    case TOOLBOX_ASSISTANT:
+        toolbox_call_assist(visit, session);
+        return;
+    case TOOLBOX_DAEMON:
+        toolbox_call_run_daemon(visit);
+        return;
+    case TOOLBOX_OPERATION:
+        toolbox_call_operation(visit);
+        return;
+    case TOOLBOX_UNSET:
+        toolbox_call_unset(visit);
+        return;
+    }
+}
+
+/* Plan mode refuses tools that change something. */
+static bool toolbox_call_only_reads(const struct call *call)
+{
+    const struct tool_entry *entry = toolbox_find(call_text(call, "name", ""));
+    return entry == NULL || toolbox_only_reads(entry);
+}
+
+static const struct op_member toolbox_call_members[] = {
+    {"tool", OP_TEXT, .is_always = true, .doc = "Which one."},
+    {"result", OP_ANY, .is_always = true, .doc = "What it answers, as its entry says."},
+    {"elapsed_ms", OP_NUMBER, .is_always = true, .doc = "How long it took."},
+    {0},
+};
+static const struct op_shape shape_toolbox_result = {"toolbox_result", toolbox_call_members,
+                                                     "What a tool answers."};
+
+const struct op op_toolbox_call = {
+    .name = "toolbox.call",
+    .method = "POST",
+    .path = "/v1/sessions/{session_id}/toolbox/{name}",
+    .subject = OP_ON_TOOLBOX,
+    .flags = OP_MUTATING | OP_NEEDS_AGENT | OP_FROM_CODE,
+    .only_reads = toolbox_call_only_reads,
+    .params = toolbox_call_params,
+    .doc = "Calls a tool of the toolbox: in the session's sandbox, with its files.",
+    .run = toolbox_call_run,
+    .result = &shape_toolbox_result,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TIMEOUT) |
+              OP_ERR(TOO_LARGE) | OP_ERR(UNAVAILABLE) | OP_ERR(FORBIDDEN) | OP_ERR(UPSTREAM),
+    .example = "{\"session_id\": \"$explored\", \"name\": \"calculate\", "
+               "\"args\": {\"expression\": \"2 ** 10\"}}",
+};
