@@ -81,7 +81,7 @@ static void toolbox_call_note(struct toolbox_visit *visit, const json_t *result,
                                     .result = result,
                                     .err = e};
     toolbox_log_add(session, &record);
-    if (session->running == NULL && !toolbox_only_reads(visit->entry))
+    if (session->running == NULL && !toolbox_only_reads(visit->entry, visit->args))
         session->files.has_news = true; /* no cell will end that would save what it has written */
     session_changed(session);
 }
@@ -329,7 +329,10 @@ static void toolbox_call_run(struct call *call)
 static bool toolbox_call_only_reads(const struct call *call)
 {
     const struct tool_entry *entry = toolbox_find(call_text(call, "name", ""));
-    return entry == NULL || toolbox_only_reads(entry);
+    /* What is given as a text that is JSON is not looked into: it might be a write. */
+    return entry == NULL || (toolbox_only_reads(entry, json_object_get(call->args, "args")) &&
+                             (call_text(call, "json", NULL) == NULL ||
+                              (entry->effects & TOOLBOX_MODIFIES_FILES) == 0));
 }
 
 static const struct op_member toolbox_call_members[] = {

@@ -128,6 +128,13 @@ const struct tool_entry *toolbox_find(const char *name)
     return NULL;
 }
 
+bool toolbox_only_reads(const struct tool_entry *entry, const json_t *args)
+{
+    bool writes = (entry->effects & TOOLBOX_MODIFIES_FILES) != 0 &&
+                  json_is_true(json_object_get(args, "write"));
+    return (entry->effects & TOOLBOX_READ_ONLY) != 0 && !writes;
+}
+
 int toolbox_not_found(const char *name, struct err *e)
 {
     size_t n;

@@ -54,11 +54,9 @@ const struct tool_entry *toolbox_entries(size_t *ret_n);
 const struct tool_entry *toolbox_find(const char *name); /* NULL: there is none */
 /* Sets the error of a name that there is not, with those that are like it. */
 int toolbox_not_found(const char *name, struct err *e);
-/* Whether it changes nothing but what it answers. */
-static inline bool toolbox_only_reads(const struct tool_entry *entry)
-{
-    return (entry->effects & TOOLBOX_READ_ONLY) != 0;
-}
+/* Whether a call changes nothing but what it answers. A tool that both reads and modifies files
+ * does the latter if its argument `write` is true. */
+bool toolbox_only_reads(const struct tool_entry *entry, const json_t *args);
 /* The names of the bits, with NULL at the end: toolbox_effect_names[0] is that of 1 << 0. */
 extern const char *const toolbox_effect_names[], *const toolbox_permission_names[],
                                                      *const toolbox_caller_names[];

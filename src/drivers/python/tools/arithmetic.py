@@ -91,7 +91,11 @@ def _flat(values: Any) -> Any:
 class Expression:
     """Parsed and checked once, calculated as often as wanted."""
 
-    def __init__(self, text: str, names: Any = ()) -> None:
+    def __init__(
+        self, text: str, names: Any = (), functions: Optional[Dict[str, Any]] = None
+    ) -> None:
+        """`functions` take the place of ours: of arrays, for instance."""
+        self._functions = FUNCTIONS if functions is None else functions
         if len(text) > _MAX_CHARS:
             raise Refused("the expression is too long", f"At most {_MAX_CHARS} characters.")
         self._text = text
@@ -118,10 +122,10 @@ class Expression:
     def _check(self, tree: ast.AST, names: Any) -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id not in names:
-                if node.id not in _CONSTANTS and node.id not in FUNCTIONS:
+                if node.id not in _CONSTANTS and node.id not in self._functions:
                     raise Refused(
                         f"{self._text!r} has the unknown name {node.id!r}",
-                        f"Known: {', '.join([*names, *list(_CONSTANTS)[:5], *list(FUNCTIONS)])}.",
+                        f"Known: {', '.join([*names, *list(_CONSTANTS)[:5], *self._functions])}.",
                     )
 
     def _value(self, node: Any) -> Any:
@@ -190,7 +194,7 @@ class Expression:
         return value
 
     def _call(self, name: str, args: Any) -> Any:
-        function: Optional[Callable[..., Any]] = FUNCTIONS.get(name)
+        function: Optional[Callable[..., Any]] = self._functions.get(name)
         if function is None:
             raise Refused(f"{self._text!r} calls {name!r}, which is no function of mathematics")
         return function(*[self._value(one) for one in args])
