@@ -39,6 +39,8 @@ static int fetch_conclude(const struct explore_outcome *outcome, json_t **ret, s
         json_object_set_new(*ret, "steps", json_integer(steps));
         done = 1;
     }
+    if (done > 0 && json_object_get(*ret, "headers") != NULL)
+        json_object_del(*ret, "headers"); /* they were for the first server */
     json_decref(report);
     return done;
 }
@@ -69,6 +71,16 @@ static json_t *fetch_domains(const struct fetch_request *request, struct err *e)
     return NULL;
 }
 
+bool fetch_header_is_fit(const char *header)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    size_t len = strspn(header, name), total = strlen(header);
+    for (size_t i = 0; i < total; i++)
+        if ((unsigned char)header[i] < 0x20 || (unsigned char)header[i] > 0x7e)
+            return false;
+    return len > 0 && len < 64 && header[len] == ':' && total < FETCH_HEADER_MAX;
+}
+
 struct explore_job *fetch_page(struct explore_boxes *boxes, const struct fetch_request *request,
                                explore_answer_fn fn, void *context, struct err *e)
 {
@@ -84,5 +96,9 @@ struct explore_job *fetch_page(struct explore_boxes *boxes, const struct fetch_r
     order.request = json_pack("{s:s,s:o,s:I,s:I,s:b}", "url", request->url, "domains", domains,
                               "max_chars", (json_int_t)MIN(max_chars, (size_t)FETCH_CHARS_MAX),
                               "steps", (json_int_t)0, "is_raw", request->to >= 0);
+    if (request->body != NULL)
+        json_object_set_new(order.request, "body", json_string(request->body));
+    if (request->headers != NULL)
+        json_object_set(order.request, "headers", (json_t *)(uintptr_t)request->headers);
     return explore_order(boxes, &order, e);
 }

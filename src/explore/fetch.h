@@ -11,6 +11,7 @@ enum {
     FETCH_CHARS_MAX = 200000, /* likewise, at most */
     FETCH_REDIRECTS_MAX = 5,
     FETCH_DOMAINS_MAX = 1000,
+    FETCH_HEADER_MAX = 4096, /* bytes of one */
 };
 
 #define FETCH_BYTES_MAX (10 * MIB) /* of the page, decompressed */
@@ -20,7 +21,12 @@ struct fetch_request {
     const char *const *domains; /* that may be fetched from: fetch_url.h; none: nothing may be */
     size_t n_domains;
     size_t max_chars; /* 0: FETCH_CHARS */
-    int to;           /* -1, or an empty file for the bytes as they came; closed in any case */
+    /* What is sent, as JSON: then it is a POST, and a redirection is an answer like others. NULL:
+     * nothing. */
+    const char *body;
+    const json_t
+        *headers; /* an array of "Name: value"; NULL: none. Checked by fetch_header_is_fit */
+    int to;       /* -1, or an empty file for the bytes as they came; closed in any case */
 };
 
 /* The result is {"url","status","content_type","title","text","chars","is_cut"}: where it was found
@@ -29,6 +35,9 @@ struct fetch_request {
  */
 struct explore_job *fetch_page(struct explore_boxes *boxes, const struct fetch_request *request,
                                explore_answer_fn fn, void *context, struct err *e);
+
+/* One line "Name: value", of plain characters: nothing that could begin a line of its own. */
+bool fetch_header_is_fit(const char *header);
 
 #define FETCH_BOX_WORD "fetch-box"
 int fetch_box_main(void);

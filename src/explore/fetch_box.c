@@ -193,9 +193,31 @@ static size_t fetch_on_head(char *data, size_t size, size_t n, void *context)
     return page->head_bytes <= FETCH_HEAD_MAX ? size * n : 0;
 }
 
-static CURL *fetch_prepare(const char *url, const struct fetch_url *parsed,
+/* What the caller wants to send, and how. */
+static struct curl_slist *fetch_headers(const json_t *request)
+{
+    const char *body = json_string_value(json_object_get(request, "body"));
+    const json_t *more = json_object_get(request, "headers");
+    struct curl_slist *headers = fetch_lib.curl_slist_append(
+        NULL, body != NULL ? "Accept: application/json, text/event-stream"
+                           : "Accept: text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.5");
+    if (body != NULL)
+        headers = fetch_lib.curl_slist_append(headers, "Content-Type: application/json");
+    if (body != NULL)
+        headers = fetch_lib.curl_slist_append(headers, "Expect:");
+    for (size_t i = 0; i < json_array_size(more); i++) {
+        const char *header = json_string_value(json_array_get(more, i));
+        if (header != NULL && fetch_header_is_fit(header))
+            headers = fetch_lib.curl_slist_append(headers, header);
+    }
+    return headers;
+}
+
+static CURL *fetch_prepare(const json_t *request, const struct fetch_url *parsed,
                            struct fetch_page_data *page)
 {
+    const char *url = json_string_value(json_object_get(request, "url"));
+    const char *body = json_string_value(json_object_get(request, "body"));
     char pinned[FETCH_HOST_MAX + 64];
     /* What it resolves to does not matter: the connection is there. It keeps curl from asking. */
     snprintf(pinned, sizeof(pinned), "%s:%u:192.0.2.1", parsed->host, parsed->port);
@@ -203,8 +225,7 @@ static CURL *fetch_prepare(const char *url, const struct fetch_url *parsed,
     if (curl == NULL)
         return NULL;
     struct curl_slist *resolve = fetch_lib.curl_slist_append(NULL, pinned);
-    struct curl_slist *headers = fetch_lib.curl_slist_append(
-        NULL, "Accept: text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.5");
+    struct curl_slist *headers = fetch_headers(request);
     CURLcode wrong = CURLE_OK;
 #define SET(option, value)                                                                         \
     wrong = wrong != CURLE_OK ? wrong : fetch_lib.curl_easy_setopt(curl, option, value)
@@ -218,6 +239,11 @@ static CURL *fetch_prepare(const char *url, const struct fetch_url *parsed,
     if (strchr(parsed->host, ':') == NULL) /* an address needs no resolving */
         SET(CURLOPT_RESOLVE, resolve);
     SET(CURLOPT_HTTPHEADER, headers);
+    if (body != NULL) {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDSIZE, (long)strlen(body));
+        SET(CURLOPT_POSTFIELDS, body);
+    }
     SET(CURLOPT_USERAGENT, "cella/" CELLA_VERSION);
     SET(CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
     SET(CURLOPT_OPENSOCKETFUNCTION, fetch_on_open);
@@ -259,7 +285,7 @@ static int fetch_answer(CURL *curl, const json_t *request, struct fetch_page_dat
     fetch_lib.curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &redirect);
     fetch_lib.curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
     json_put_object(&out);
-    if (redirect != NULL) {
+    if (redirect != NULL && json_object_get(request, "body") == NULL) {
         json_put_member_text(&out, "redirect", redirect, strlen(redirect));
         json_put_object_end(&out);
         return 0;
@@ -296,7 +322,7 @@ static int fetch_run(const json_t *request, struct buf *answer, struct err *e)
     page.fd = fetch_connect(domains, &url, e);
     if (page.fd < 0)
         return -1;
-    CURL *curl = fetch_prepare(text, &url, &page);
+    CURL *curl = fetch_prepare(request, &url, &page);
     if (curl == NULL)
         _exit(BOX_NO_LIBRARY);
     if (fetch_box_disconnect() < 0)

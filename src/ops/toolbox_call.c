@@ -3,14 +3,23 @@
 #include "ops/toolbox_call.h"
 
 #include "base/clock.h"
+#include "explore/fetch_url.h"
 #include "ops/toolbox_builtin.h"
+#include "policy/config_toolbox.h"
 #include "policy/policy.h"
 #include "session/assistants.h"
 #include "session/session.h"
 #include "toolbox/schema.h"
+#include "toolbox/upstream.h"
 #include "wire/json.h"
 
 #include <assert.h>
+
+enum {
+    TOOLBOX_LONG_CHARS = 5000,
+    TOOLBOX_BODY_MAX = 256 * 1024, /* bytes that an endpoint is sent */
+    TOOLBOX_ANSWER_CHARS = 200000, /* of which it takes so many */
+};
 
 static const char *const toolbox_callers[] = {"direct", "chain", NULL};
 static const char *const toolbox_functions[] = {"tool_call", "TOOL", "CALL", NULL};
@@ -53,12 +62,21 @@ static const struct op_param toolbox_call_params[] = {
 /* A call under way; in the arena of its call. */
 struct toolbox_visit {
     struct call *call;
-    const struct tool_entry *entry;
+    struct tool_entry *entry;
     json_t *args;
     uint64_t begun_us;
     struct assist *assist;
-    struct call inner; /* TOOLBOX_OPERATION */
+    struct call inner;             /* TOOLBOX_OPERATION */
+    struct exploring_order *order; /* TOOLBOX_HTTP */
+    struct upstream_call *upstream;
 };
+
+/* What every end of a call gives back. */
+static void toolbox_call_release(struct toolbox_visit *visit)
+{
+    json_decref(visit->args);
+    toolbox_let_go(visit->entry);
+}
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
@@ -99,14 +117,14 @@ static void toolbox_call_done(struct toolbox_visit *visit, const json_t *result)
     json_put_member_real(&json, "elapsed_ms",
                          (double)((clock_mono_ns() / 1000) - visit->begun_us) / 1000.0, 3);
     json_put_object_end(&json);
-    json_decref(visit->args);
+    toolbox_call_release(visit);
     call_reply(call, 200, &out);
 }
 
 static void toolbox_call_failed(struct toolbox_visit *visit, const struct err *e)
 {
     toolbox_call_note(visit, NULL, e);
-    json_decref(visit->args);
+    toolbox_call_release(visit);
     call_fail(visit->call, e);
 }
 
@@ -129,14 +147,15 @@ static void toolbox_call_on_gone(struct call *call)
 {
     struct toolbox_visit *visit = call->op_state;
     assist_forget(visit->assist);
-    json_decref(visit->args);
+    toolbox_call_release(visit);
 }
 
-static void toolbox_call_assist(struct toolbox_visit *visit, struct session *session)
+static void toolbox_call_assist(struct toolbox_visit *visit, struct session *session,
+                                const char *tool, json_t *args)
 {
     struct err e;
-    const struct assist_request request = {.tool = visit->entry->name,
-                                           .args = visit->args,
+    const struct assist_request request = {.tool = tool,
+                                           .args = args,
                                            .timeout_ms = visit->entry->timeout_ms,
                                            .is_whole = call_bool(visit->call, "whole", false)};
     visit->assist = session_assist(session, &request, &toolbox_call_listener, visit, &e);
@@ -146,6 +165,171 @@ static void toolbox_call_assist(struct toolbox_visit *visit, struct session *ses
     }
     visit->call->op_state = visit;
     visit->call->on_gone = toolbox_call_on_gone;
+}
+
+/* A command gets the arguments as JSON; the interpreter that runs it ends it a little before it
+ * would be ended itself. */
+static void toolbox_call_command(struct toolbox_visit *visit, struct session *session)
+{
+    const struct tool_entry *entry = visit->entry;
+    _json_ json_t *args = json_pack("{s:s, s:O, s:O, s:f}", "name", entry->name, "command",
+                                    json_object_get(entry->setting, "command"), "args", visit->args,
+                                    "seconds", (double)entry->timeout_ms / 1000.0 - 0.1);
+    toolbox_call_assist(visit, session, "run_command", args);
+}
+
+/* What came from elsewhere, and is long, becomes a file of the workspace: an interpreter there
+ * writes it. */
+static void toolbox_call_keep(struct toolbox_visit *visit, json_t *result)
+{
+    struct err ignored;
+    struct session *session =
+        session_find(visit->call->engine, call_text(visit->call, "session_id", ""), &ignored);
+    _buf_ struct buf text = BUF_INIT(4 * TOOLBOX_LONG_CHARS);
+    struct json_out json = JSON_OUT(&text);
+    json_put_value(&json, result);
+    bool is_short = !text.overflowed && text.len <= TOOLBOX_LONG_CHARS;
+    if (is_short || call_bool(visit->call, "whole", false) || session == NULL) {
+        toolbox_call_done(visit, result);
+        return;
+    }
+    _json_ json_t *args = json_pack("{s:O}", "result", result);
+    toolbox_call_assist(visit, session, "keep_result", args);
+}
+
+/* ---- by an endpoint of the configuration ------------------------------------------------------
+ */
+
+static void toolbox_call_on_answer(void *context, json_t *told)
+{
+    struct toolbox_visit *visit = context;
+    struct err e;
+    json_int_t status = json_integer_value(json_object_get(told, "status"));
+    const char *text = json_string_value(json_object_get(told, "text"));
+    size_t len = json_string_length(json_object_get(told, "text"));
+    json_t *read = NULL;
+    visit->call->on_gone = NULL;
+    if (text == NULL || status < 200 || status > 299) {
+        err_set(&e, ERR_UPSTREAM, "the server answered with status %lld: %.300s", (long long)status,
+                text != NULL ? text : "");
+        err_advise(&e, "Look at the arguments, and whether the server works.");
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    /* A list is read as the member of an object: the reader takes nothing else. */
+    _buf_ struct buf wrapped = BUF_INIT(len + 16);
+    buf_printf(&wrapped, "{\"r\":%s}", text);
+    _json_ json_t *result = json_read_object(buf_str(&wrapped), wrapped.len, &read, &e) == 0 &&
+                                    json_object_size(read) == 1
+                                ? json_incref(json_object_get(read, "r"))
+                                : json_stringn(text, len);
+    json_decref(read);
+    toolbox_call_keep(visit, result);
+}
+
+static void toolbox_call_on_no_answer(void *context, const struct err *e)
+{
+    struct toolbox_visit *visit = context;
+    visit->call->on_gone = NULL;
+    toolbox_call_failed(visit, e);
+}
+
+static const struct explore_listener toolbox_call_http_listener = {
+    .on_done = toolbox_call_on_answer, .on_failed = toolbox_call_on_no_answer};
+
+static void toolbox_call_on_http_gone(struct call *call)
+{
+    struct toolbox_visit *visit = call->op_state;
+    exploring_forget(visit->order);
+    toolbox_call_release(visit);
+}
+
+static void toolbox_call_post(struct toolbox_visit *visit, struct session *session, const char *url,
+                              const json_t *body, json_t *headers,
+                              const struct explore_place *where)
+{
+    struct err e;
+    struct explore_place place = *where;
+    _buf_ struct buf text = BUF_INIT(TOOLBOX_BODY_MAX);
+    struct json_out json = JSON_OUT(&text);
+    json_put_value(&json, body);
+    if (text.overflowed) {
+        err_set(&e, ERR_TOO_LARGE, "what is sent has more than %d bytes", TOOLBOX_BODY_MAX);
+        err_advise(&e, "Send less at a time.");
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    place.url = url;
+    json_t *request =
+        json_pack("{s:s, s:I, s:s, s:O?}", "op", "fetch", "max_chars",
+                  (json_int_t)TOOLBOX_ANSWER_CHARS, "body", buf_str(&text), "headers", headers);
+    visit->order =
+        session_explore(session, &place, request, &toolbox_call_http_listener, visit, &e);
+    if (visit->order == NULL) {
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    visit->call->op_state = visit;
+    visit->call->on_gone = toolbox_call_on_http_gone;
+}
+
+/* An endpoint may be asked because it is configured, whatever domains agents may ask. */
+static void toolbox_call_http(struct toolbox_visit *visit, struct session *session)
+{
+    struct err e;
+    char domain[FETCH_HOST_MAX + 16];
+    struct fetch_url parsed;
+    const char *const domains[] = {domain};
+    const struct explore_place place = {.domains = domains, .n_domains = 1};
+    const char *url = json_string_value(json_object_get(visit->entry->setting, "url"));
+    if (fetch_url_parse(url, &parsed, &e) < 0) {
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    bool is_six = strchr(parsed.host, ':') != NULL;
+    snprintf(domain, sizeof(domain), is_six ? "[%s]:%u" : "%s:%u", parsed.host, parsed.port);
+    toolbox_call_post(visit, session, url, visit->args,
+                      json_object_get(visit->entry->setting, "headers"), &place);
+}
+
+/* ---- by an upstream server --------------------------------------------------------------------
+ */
+
+static void toolbox_call_on_upstream_done(void *context, json_t *result)
+{
+    struct toolbox_visit *visit = context;
+    visit->call->on_gone = NULL;
+    toolbox_call_keep(visit, result);
+    json_decref(result);
+}
+
+static void toolbox_call_on_upstream_failed(void *context, const struct err *e)
+{
+    toolbox_call_on_no_answer(context, e);
+}
+
+static const struct upstream_listener toolbox_call_upstream_listener = {
+    .on_done = toolbox_call_on_upstream_done, .on_failed = toolbox_call_on_upstream_failed};
+
+static void toolbox_call_on_upstream_gone(struct call *call)
+{
+    struct toolbox_visit *visit = call->op_state;
+    upstream_forget(visit->upstream);
+    toolbox_call_release(visit);
+}
+
+static void toolbox_call_upstream(struct toolbox_visit *visit)
+{
+    struct err e;
+    const struct tool_entry *entry = visit->entry;
+    visit->upstream = upstream_call(entry->from, entry->there, visit->args, entry->timeout_ms,
+                                    &toolbox_call_upstream_listener, visit, &e);
+    if (visit->upstream == NULL) {
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    visit->call->op_state = visit;
+    visit->call->on_gone = toolbox_call_on_upstream_gone;
 }
 
 /* ---- by another operation -------------------------------------------------------------------- */
@@ -193,7 +377,7 @@ static void toolbox_call_on_inner_gone(struct call *call)
     if (visit->inner.on_gone != NULL)
         visit->inner.on_gone(&visit->inner);
     toolbox_call_end_inner(visit);
-    json_decref(visit->args);
+    toolbox_call_release(visit);
 }
 
 /* Those that tools of the table name. */
@@ -238,8 +422,25 @@ static void toolbox_call_operation(struct toolbox_visit *visit)
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-static int toolbox_call_may(const struct call *call, const struct tool_entry *entry, struct err *e)
+bool toolbox_rules_allow(const struct call *call, const struct session *session,
+                         const struct tool_entry *entry)
 {
+    const struct config *config = call->policy != NULL ? call->policy->config : NULL;
+    if (config == NULL)
+        return true;
+    const struct config_agent *agent = config_find_agent(config, policy_agent_of(session));
+    bool has_own = agent != NULL && (agent->toolbox.allow != NULL || agent->toolbox.deny != NULL);
+    return config_toolbox_allows(has_own ? &agent->toolbox : &config->toolbox_rules, entry);
+}
+
+static int toolbox_call_may(const struct call *call, const struct session *session,
+                            const struct tool_entry *entry, struct err *e)
+{
+    if (!toolbox_rules_allow(call, session, entry)) {
+        err_set(e, ERR_FORBIDDEN, "the agent \"%s\" may not call %s", policy_agent_of(session),
+                entry->name);
+        return err_advise(e, "The configuration says which tools it may: toolbox: {allow, deny}.");
+    }
     bool is_chain = strcmp(call_text(call, "caller", ""), "chain") == 0;
     if (entry->callers & (is_chain ? TOOLBOX_CHAIN : TOOLBOX_DIRECT))
         return 0;
@@ -286,12 +487,12 @@ static void toolbox_call_run(struct call *call)
 {
     struct err e;
     const char *name = call_text(call, "name", "");
-    const struct tool_entry *entry = toolbox_find(name);
+    struct tool_entry *entry = toolbox_find(name);
     struct session *session = call_session(call);
     if (session == NULL)
         return;
     if ((entry == NULL && toolbox_not_found(name, &e) < 0) ||
-        toolbox_call_may(call, entry, &e) < 0) {
+        toolbox_call_may(call, session, entry, &e) < 0) {
         call_fail(call, &e);
         return;
     }
@@ -303,6 +504,7 @@ static void toolbox_call_run(struct call *call)
         call_fail(call, &e);
         return;
     }
+    toolbox_hold(entry);
     if (schema_check(entry->schema, visit->args, "args", &e) < 0) {
         if (e.advice[0] == '\0')
             err_advise(&e, "list_tools(\"%s\") has its parameters.", entry->name);
@@ -311,7 +513,7 @@ static void toolbox_call_run(struct call *call)
     }
     switch (entry->maker) {
     case TOOLBOX_ASSISTANT:
-        toolbox_call_assist(visit, session);
+        toolbox_call_assist(visit, session, entry->name, visit->args);
         return;
     case TOOLBOX_DAEMON:
         toolbox_call_run_daemon(visit);
@@ -321,6 +523,15 @@ static void toolbox_call_run(struct call *call)
         return;
     case TOOLBOX_UNSET:
         toolbox_call_unset(visit);
+        return;
+    case TOOLBOX_COMMAND:
+        toolbox_call_command(visit, session);
+        return;
+    case TOOLBOX_HTTP:
+        toolbox_call_http(visit, session);
+        return;
+    case TOOLBOX_UPSTREAM:
+        toolbox_call_upstream(visit);
         return;
     }
 }

@@ -19,6 +19,10 @@ struct toolbox_record {
     const struct err *err; /* for this reason */
 };
 
+/* Whether the configuration lets the session's agent call the tool. */
+bool toolbox_rules_allow(const struct call *call, const struct session *session,
+                         const struct tool_entry *entry);
+
 /* Appends it to the session's log and to its research tree; the oldest go beyond TOOLBOX_LOG_MAX.
  */
 void toolbox_log_add(struct session *session, const struct toolbox_record *record);

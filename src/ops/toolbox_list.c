@@ -25,9 +25,10 @@ static void toolbox_list_run(struct call *call)
     struct err e;
     size_t n, shown = 0;
     const char *name = call_text(call, "name", NULL), *category = call_text(call, "category", NULL);
-    if (call_session(call) == NULL)
+    const struct session *session = call_session(call);
+    if (session == NULL)
         return;
-    const struct tool_entry *entries = toolbox_entries(&n);
+    const struct tool_entry *const *entries = toolbox_entries(&n);
     if (name != NULL && toolbox_find(name) == NULL) {
         toolbox_not_found(name, &e);
         call_fail(call, &e);
@@ -39,10 +40,13 @@ static void toolbox_list_run(struct call *call)
     json_put_key(&json, "tools");
     json_put_array(&json);
     for (size_t i = 0; i < n; i++) {
-        bool is_wanted = (name == NULL || strcmp(name, entries[i].name) == 0) &&
-                         (category == NULL || strcmp(category, entries[i].category) == 0);
+        const struct tool_entry *entry = entries[i];
+        bool is_wanted = (name == NULL || strcmp(name, entry->name) == 0) &&
+                         (category == NULL || strcmp(category, entry->category) == 0) &&
+                         toolbox_find(entry->name) == entry &&
+                         toolbox_rules_allow(call, session, entry);
         if (is_wanted)
-            json_put_value(&json, entries[i].told);
+            json_put_value(&json, entry->told);
         shown += is_wanted;
     }
     json_put_array_end(&json);
@@ -65,6 +69,7 @@ static const struct op_member tool_entry_members[] = {
     {"allowed_callers", OP_TEXT_LIST, .is_always = true, .doc = "direct, chain."},
     {"destructive", OP_BOOL, .is_always = true, .doc = "It can destroy what was there."},
     {"examples", OP_ANY, .doc = "Arguments of calls."},
+    {"schema", OP_ANY, .doc = "Of an upstream server: all that it says of its arguments."},
     {0},
 };
 static const struct op_shape shape_tool_entry = {"tool_entry", tool_entry_members,

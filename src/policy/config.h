@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "jail/spec.h"
+#include "toolbox/toolbox.h"
 
 /* What a session of this name finds already imported. */
 struct config_profile {
@@ -47,8 +48,16 @@ struct config_domains {
     size_t n;
 };
 
+/* Which tools of the toolbox an agent's code may call: their names, or their permissions as
+ * "@network". Lists end with NULL. */
+struct config_toolbox_rules {
+    const char *const *allow; /* NULL: all */
+    const char *const *deny;  /* NULL: none; stronger than `allow` */
+};
+
 struct config_agent {
     const char *id;
+    struct config_toolbox_rules toolbox;
     struct config_repl repl;
     bool has_domains; /* else none, or those of `explore` if it is the default agent */
     struct config_domains domains;
@@ -140,6 +149,8 @@ struct config {
     struct jail_limits ceiling; /* that no session may ask for more than; cpu_seconds has none */
     struct config_notebook notebook;
     struct config_explore explore;
+    struct toolbox_settings toolbox;
+    struct config_toolbox_rules toolbox_rules; /* of agents that have none of their own */
     struct config_oauth oauth;
     const char
         *mcp_tools;     /* sets of tools for clients of MCP that name none, with commas between */

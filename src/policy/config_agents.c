@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "explore/fetch_url.h"
+#include "policy/config_toolbox.h"
 #include "session/spec.h"
 
 enum {
@@ -199,6 +200,7 @@ static const struct reader_field agent_fields[] = {
     {"id", reader_id, offsetof(struct config_agent, id), 0, 0},
     {"repl", read_agent_repl, 0, 0, 0},
     {"explore", read_agent_explore, 0, 0, 0},
+    {"toolbox", config_read_toolbox_rules, offsetof(struct config_agent, toolbox), 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 

@@ -1,6 +1,7 @@
 /* The fields of the configuration, each with what it may hold. As config.c. */
 #include "policy/config_agents.h"
 #include "policy/config_oauth.h"
+#include "policy/config_toolbox.h"
 #include "policy/profiles.h"
 #include "policy/reader.h"
 
@@ -258,6 +259,7 @@ static const struct reader_field config_fields[] = {
     {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
     {"notebook", config_yaml_read_notebook, offsetof(struct config, notebook), 0, 0},
     {"explore", config_yaml_read_explore, offsetof(struct config, explore), 0, 0},
+    {"toolbox", config_read_toolbox, 0, 0, 0},
     {"oauth", config_read_oauth, offsetof(struct config, oauth), 0, 0},
     {"mcp_tools", read_mcp_tools, 0, 0, 0},
     {NULL, NULL, 0, 0, 0},

@@ -122,7 +122,8 @@ static void take_frames(struct head *head);
 static void settle_frames(struct head *head)
 {
     bool is_silent = head->state == HEAD_IDLE && !head->is_asked && !head->is_asked_declared &&
-                     head->judging == HEAD_ASKED_NOTHING && head->n_forks == 0;
+                     head->judging == HEAD_ASKED_NOTHING && head->n_forks == 0 &&
+                     head->tool_call == 0;
     if (is_silent && !is_reading_on(head) && frame_is_partial(&head->in))
         head_break(head, "it spoke while no cell ran");
     frame_compact(&head->in);

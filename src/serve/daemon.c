@@ -93,6 +93,7 @@ static void stop(struct daemon *d)
     d->is_stopping = true;
     /* The server first, so that what the engine ends is answered with "Connection: close". */
     mcp_stop(d->mcp);
+    toolbox_stop();
     server_stop(d->server, STOP_GRACE_MS, part_stopped, d);
     engine_stop(d->engine, part_stopped, d);
 }
@@ -342,6 +343,7 @@ static int start_server(struct daemon *d, struct err *e)
     d->code = (struct code_surface){
         .engine = d->engine, .policy = &d->policy, .documents = d->documents, .boxes = d->boxes};
     engine_set_caller(d->engine, code_call_run, &d->code);
+    toolbox_configure(&d->loop, &d->config.toolbox);
     config.tunnel = tunnel_start;
     config.terminal = attach_start;
     config.key = d->options->no_auth ? NULL : d->key;

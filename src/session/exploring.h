@@ -74,7 +74,7 @@ struct explore_listener {
  * source, and taken. Or asks a box about an archive or the web:
  *   {"op":"archive_list","inside"}, {"op":"archive_search","query","max_results"} -> archive.h
  *   {"op":"archive_unpack","to"} -> {"files","folders","left_out"}, which are in the workspace then
- *   {"op":"fetch","max_chars"}   -> fetch.h
+ *   {"op":"fetch","max_chars","body"?,"headers"?} -> fetch.h
  * A PDF is its text. The listener is called later from the loop. NULL with the error. */
 struct exploring_order *session_explore(struct session *session, const struct explore_place *place,
                                         json_t *request, const struct explore_listener *listener,

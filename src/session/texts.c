@@ -332,6 +332,8 @@ static int texts_fetch(struct exploring_order *o, const struct explore_place *pl
     struct fetch_request request = {.url = place->url,
                                     .domains = place->domains,
                                     .n_domains = place->n_domains,
+                                    .body = json_string_value(json_object_get(o->request, "body")),
+                                    .headers = json_object_get(o->request, "headers"),
                                     .max_chars = (size_t)MIN(chars, (json_int_t)TEXTS_FETCHED_MAX),
                                     .to = -1};
     if (is_kept && texts_make_file(o, e) < 0)

@@ -22,7 +22,7 @@ _MODULES = {
     "pictures": ("plot_braille", "plot_function", "histogram", "plot_sixel", "render_math"),
     "processes": (
         "python_eval", "run_shell", "git_status", "lint_python", "run_python_code",
-        "benchmark_run",
+        "benchmark_run", "run_command",
     ),
     "arithmetic": ("calculate",),
     "statistic": ("statistics", "monte_carlo", "monte_carlo_native", "mcmc", "bayesopt"),

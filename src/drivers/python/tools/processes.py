@@ -203,6 +203,27 @@ def benchmark_run(
     }  # fmt: skip
 
 
+def run_command(name: str, command: List[str], args: Dict[str, Any], seconds: float) -> Any:
+    """A tool of the configuration: it reads its arguments as JSON and writes its result, JSON or a
+    text."""
+    try:
+        done = run(command, seconds, json.dumps(args))
+    except OSError as error:
+        raise Refused(f"{name}: {command[0]} cannot be started: {error.strerror}",
+                      "Is it there, in the sandbox?", code="unavailable") from None
+    if done.is_late:
+        raise _late(seconds, name)
+    if done.code != 0:
+        why = done.err.strip() or done.out.strip()
+        how = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"
+        raise Refused(f"{name} failed with {how}: {_cut(why, 300)}",
+                      "That is what the command itself says.", code="upstream_failed")
+    try:
+        return json.loads(done.out)
+    except (ValueError, RecursionError):
+        return done.out.rstrip("\n")
+
+
 # ---- run_shell -----------------------------------------------------------------------------------
 
 
