@@ -1,0 +1,189 @@
+"""Tools of the configuration: commands, endpoints and upstream servers, and what happens when they
+do what none should."""
+
+import ast
+import http.server
+import json
+import pathlib
+import shutil
+import tempfile
+import threading
+
+import pytest
+
+from harness import mcp_server
+from harness.client import ApiError
+from harness.configured import Configured
+
+pytestmark = pytest.mark.one_mode
+
+
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        seen = {"body": body, "token": self.headers["X-Token"]}
+        status = 500 if body.get("fails") else 200
+        if body.get("moves"):
+            status = 302
+        data = b"plain words" if body.get("plain") else json.dumps(seen).encode()
+        self.send_response(status)
+        self.send_header("Location", "http://127.0.0.1:1/")
+        self.send_header("Content-Type", "text/plain" if body.get("plain") else "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def endpoint():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/x"
+    server.shutdown()
+    server.server_close()
+
+
+CONFIG = """
+default_profile: min
+toolbox:
+  deny: [lint_python]
+  tools:
+    - name: count_words
+      description: How many words a text has.
+      parameters: '{"text": {"type": "string", "required": true}}'
+      command: [/usr/bin/python3, -c, "import json, sys; print(len(json.load(sys.stdin)['text'].split()))"]
+      read_only: true
+    - name: broken
+      command: [/usr/bin/python3, -c, "import sys; sys.exit('it is broken')"]
+    - name: slow
+      command: [/usr/bin/python3, -c, "import time; time.sleep(3600)"]
+      timeout_secs: 1
+    - name: web_search
+      description: Searches.
+      parameters: '{"query": {"type": "string", "required": true}, "fails": {"type": "boolean"}, "moves": {"type": "boolean"}, "plain": {"type": "boolean"}}'
+      http: ENDPOINT
+      headers: ["X-Token: secret"]
+  servers:
+    - name: trial
+      command: [/usr/bin/python3, SERVER]
+      environment: ["GIVEN=from the configuration"]
+      timeout_secs: 2
+    - name: absent
+      command: [/nowhere/at/all]
+agents:
+  - id: ana
+    repl: {enabled: true}
+    toolbox: {allow: ["@compute", add], deny: [python_eval]}
+"""
+
+
+@pytest.fixture
+def configured(launch, endpoint):
+    """Its files lie where everybody may look: a daemon of root's has no rights of root's."""
+    with tempfile.TemporaryDirectory(prefix="cella-toolbox-") as made:
+        folder = pathlib.Path(made)
+        folder.chmod(0o755)
+        server = folder / "mcp_server.py"
+        shutil.copy(pathlib.Path(mcp_server.__file__), server)
+        server.chmod(0o644)
+        text = CONFIG.replace("ENDPOINT", endpoint).replace("SERVER", str(server))
+        yield Configured(launch, folder, text)
+
+
+@pytest.fixture
+def tools(configured, eventually):
+    client = configured.client
+    session = client.spawn(explore=True)
+
+    def call(name, /, **args):
+        return client.call("POST", f"{session.path}/toolbox/{name}", {"args": args})["result"]
+
+    def names():
+        return {tool["name"] for tool in client.call("GET", f"{session.path}/toolbox")["tools"]}
+
+    eventually(lambda: "add" in names())
+    call.client, call.session, call.names = client, session, names
+    return call
+
+
+def refused(call, name, **args):
+    with pytest.raises(ApiError) as error:
+        call(name, **args)
+    return str(error.value)
+
+
+def test_commands_and_endpoints_of_the_configuration(tools):
+    assert tools("count_words", text="one two three") == 3
+    assert tools.session.value("TOOL('count_words', text='a b')") == "2"
+    assert "args.text must be a text" in refused(tools, "count_words", text=1)
+    assert "exit code 1: it is broken" in refused(tools, "broken")
+    assert "timeout: slow was not done within" in refused(tools, "slow")
+    assert tools("web_search", query="x") == {"body": {"query": "x"}, "token": "secret"}
+    assert tools("web_search", query="x", plain=True) == "plain words"
+    assert "bad_gateway: the server answered with status 500" in refused(
+        tools, "web_search", query="x", fails=True)
+    assert "status 302" in refused(tools, "web_search", query="x", moves=True)
+    log = tools.client.call("GET", f"{tools.session.path}/toolbox/log")
+    assert [one["tool_name"] for one in log["calls"] if not one["success"]] == [
+        "count_words", "broken", "slow", "web_search", "web_search"]
+
+
+def test_tools_of_an_upstream_server(tools):
+    assert tools("add", a=1, b=2) == {"sum": 3}
+    assert ast.literal_eval(tools.session.value("TOOL('add', a=20, b=22)")) == {"sum": 42}
+    assert tools("echo") == "from the configuration"
+    assert 'args needs the member "b"' in refused(tools, "add", a=1)
+    assert "bad_gateway: it cannot be done" in refused(tools, "fail")
+    assert {"add", "echo", "trial.calculate"} <= tools.names()
+    assert not {"not a name", "lint_python"} & tools.names()
+    assert "The server absent does not work" in refused(tools, "nothing")
+    entry = tools.client.call("GET", f"{tools.session.path}/toolbox?name=add")["tools"][0]
+    assert (entry["category"], entry["side_effects"], entry["allowed_callers"]) == (
+        "trial", ["read_only"], ["direct", "chain"])
+    long = tools("echo", text="x" * 6000)
+    assert long["path"].startswith("/workspace/results/") and long["chars"] == 6000
+
+
+@pytest.mark.parametrize("name, words", [
+    ("hang", "did not answer within 2 seconds"), ("die", "it ended with exit code 3|closed its out"),
+    ("flood", "a thousand messages"), ("garble", "a line that is no JSON-RPC")])
+def test_a_server_that_misbehaves_costs_the_call(tools, eventually, name, words):
+    with pytest.raises(ApiError, match=words):
+        tools(name)
+    if name == "hang":
+        return  # it still hangs: a server that works on one thing at a time is that way
+
+    def works():
+        try:
+            return tools("add", a=1, b=1)
+        except ApiError:
+            return None
+    assert eventually(works) == {"sum": 2}
+
+
+def test_agents_may_call_what_their_rules_say(tools):
+    assert "ana" not in refused(tools, "lint_python", code="1")
+    client = tools.client
+    session = client.call("POST", "/v1/sessions", {"agent": "ana", "profile": "min"})
+
+    def call(name, **args):
+        return client.call("POST", f"/v1/sessions/{session['session_id']}/toolbox/{name}",
+                           {"args": args})["result"]
+    assert call("calculate", expression="1 + 1")["result"] == 2
+    assert call("add", a=1, b=1) == {"sum": 2}
+    for name, args in (("python_eval", {"code": "1"}), ("echo", {}), ("git_status", {})):
+        with pytest.raises(ApiError, match=f'forbidden: the agent "ana" may not call {name}'):
+            call(name, **args)
+
+
+def test_the_configuration_is_read_again(configured, tools):
+    text = configured.file.read_text()
+    configured.reload(text.replace("name: count_words", "name: number_of_words"))
+    assert tools("number_of_words", text="a b c") == 3
+    assert "count_words" not in tools.names()
+    assert tools("add", a=2, b=2) == {"sum": 4}  # that server went on
+    configured.reload(text.replace("name: trial", "name: other"))
+    assert "add" not in tools.names() or tools("add", a=2, b=2) == {"sum": 4}
