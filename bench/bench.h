@@ -22,6 +22,9 @@ enum bench_id {
     BENCH_LIVE_IPYTHON,
     BENCH_MCP_HTTP,
     BENCH_MCP_STDIO,
+    BENCH_TOOLS_BUILT_IN,
+    BENCH_TOOLS_UPSTREAM,
+    BENCH_TOOLS_DIRECT,
     BENCH_THINK_UNIX,
     BENCH_THINK_TCP,
     BENCH_THINK_RAW,
@@ -194,6 +197,7 @@ struct bench {
     uint64_t began_ms;           /* monotonic */
     double load_before;          /* the machine's, over a minute: what else was going on */
     char dir[PATH_MAX];          /* temporary; everything that is written is below it */
+    struct bench_daemon tools;   /* with an upstream server */
     struct bench_daemon warm;    /* a pool of 4 */
     struct bench_daemon without; /* no pool: every new session is a miss */
     struct bench_peer ipython;
@@ -234,6 +238,7 @@ int bench_run_idle(struct bench *b, struct err *e);
 int bench_run_node(struct bench *b, struct err *e);
 int bench_run_bash(struct bench *b, struct err *e);
 int bench_run_grep(struct bench *b, struct err *e);
+int bench_run_tools(struct bench *b, struct err *e);
 
 /* --- samples (samples.c) ---------------------------------------------------------------------- */
 
@@ -283,6 +288,9 @@ void bench_row_name(const struct bench_row *row, char ret_name[BENCH_ROW_NAME_SI
 
 int bench_need_warm(struct bench *b, struct err *e);
 int bench_need_without(struct bench *b, struct err *e);
+/* With this text at the end of its configuration. */
+int bench_need_tools(struct bench *b, const char *config, struct err *e);
+const char *bench_embedded_file(const char *name); /* of this folder, put in by the build */
 int bench_daemons_stop(struct bench *b, struct err *e);
 /* Gives others time: refills of a pool, memory that is given back. A signal is an error. */
 int bench_pause(uint64_t ms, struct err *e);

@@ -41,23 +41,23 @@ static int read_key(struct bench_daemon *d, struct err *e)
 }
 
 /* The configuration is named, so that one of the user's is not read instead. */
-static int write_config(const char *path, unsigned pool, struct err *e)
+static int write_config(const char *path, unsigned pool, const char *more, struct err *e)
 {
-    char text[64];
-    int len = snprintf(text, sizeof(text), "default_profile: data\npool: %u\n", pool);
-    int status = fd_create_file(AT_FDCWD, path, text, (size_t)len, 0600);
+    _buf_ struct buf text = BUF_INIT(64 * KIB);
+    buf_printf(&text, "default_profile: data\npool: %u\n%s", pool, more);
+    int status = fd_create_file(AT_FDCWD, path, buf_str(&text), text.len, 0600);
     return status < 0 ? err_errno(e, ERR_UNAVAILABLE, -status, "writing %.256s", path) : 0;
 }
 
 static int start(struct bench *b, struct bench_daemon *d, const char *name, unsigned pool,
-                 struct err *e)
+                 const char *more, struct err *e)
 {
     if (d->pid > 0)
         return 0;
     char dir[PATH_MAX + 16], config[PATH_MAX + 32], url[CLI_URL_MAX] = "";
     snprintf(dir, sizeof(dir), "%s/%s", b->dir, name);
     snprintf(config, sizeof(config), "%s/%s.yaml", b->dir, name);
-    if (write_config(config, pool, e) < 0 || cli_make_dirs(dir, e) < 0)
+    if (write_config(config, pool, more, e) < 0 || cli_make_dirs(dir, e) < 0)
         return -1;
     d->dir = mem_strdup(dir);
     struct cli_daemon daemon = {.data_dir = d->dir,
@@ -77,12 +77,17 @@ static int start(struct bench *b, struct bench_daemon *d, const char *name, unsi
 
 int bench_need_warm(struct bench *b, struct err *e)
 {
-    return start(b, &b->warm, "warm", 4, e);
+    return start(b, &b->warm, "warm", 4, "", e);
 }
 
 int bench_need_without(struct bench *b, struct err *e)
 {
-    return start(b, &b->without, "without-pool", 0, e);
+    return start(b, &b->without, "without-pool", 0, "", e);
+}
+
+int bench_need_tools(struct bench *b, const char *config, struct err *e)
+{
+    return start(b, &b->tools, "tools", 1, config, e);
 }
 
 static int stop(struct bench_daemon *d, struct err *e)
@@ -97,7 +102,10 @@ int bench_daemons_stop(struct bench *b, struct err *e)
 {
     int status = stop(&b->warm, e);
     struct err second;
-    if (stop(&b->without, &second) < 0 && status == 0) {
+    struct bench_daemon *const others[] = {&b->without, &b->tools};
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (stop(others[i], &second) == 0 || status < 0)
+            continue;
         *e = second;
         status = -1;
     }

@@ -3,6 +3,7 @@
 #define CELL "a cell, `1+1`"
 #define CELL_AFTER_PAUSE "a cell after 100 ms of thinking"
 #define CELL_CPU "processor time of a thinking cell: cell, checkpoint and save"
+#define TOOL_CALL "a tool call from code and back"
 #define CROWD "200 live sessions"
 #define CROWD_CELL "... a cell in each while the others are saved"
 #define NEW_SESSION "a new session with the data stack, to its first result"
@@ -97,6 +98,12 @@ const struct bench_kind bench_kinds[BENCH_N_KINDS] = {
     [BENCH_LIVE_IPYTHON] = {"live.ipython", CELL, "IPython kernel", false, BENCH_LIVE_TCP,
                             BENCH_NS},
     [BENCH_MCP_HTTP] = {"mcp.http", MCP_CALL, "Cella, HTTP", true, BENCH_MCP_HTTP, BENCH_NS},
+    [BENCH_TOOLS_BUILT_IN] = {"tools.built_in", TOOL_CALL, "Cella, calculate", true,
+                              BENCH_TOOLS_BUILT_IN, BENCH_NS},
+    [BENCH_TOOLS_UPSTREAM] = {"tools.upstream", TOOL_CALL, "Cella, an MCP server over stdio", true,
+                              BENCH_TOOLS_UPSTREAM, BENCH_NS},
+    [BENCH_TOOLS_DIRECT] = {"tools.direct", TOOL_CALL, "the same server, asked directly", false,
+                            BENCH_TOOLS_UPSTREAM, BENCH_NS},
     [BENCH_MCP_STDIO] = {"mcp.stdio", MCP_CALL, "Cella, standard input", true, BENCH_MCP_STDIO,
                          BENCH_NS},
     [BENCH_THINK_UNIX] = {"think.unix", CELL_AFTER_PAUSE, "Cella, UNIX socket", true,
@@ -221,6 +228,7 @@ const struct bench_claim bench_claims[] = {
     {"... processor time of it, its checkpoint and its save", SAME(BENCH_THINK_CPU), false, 6e6},
     {"an MCP tools/call over HTTP", SAME(BENCH_MCP_HTTP), false, 300e3},
     {"... over standard input", SAME(BENCH_MCP_STDIO), false, 300e3},
+    {"a tool call from code to a built-in tool and back", SAME(BENCH_TOOLS_BUILT_IN), false, 200e3},
     {"a new sandboxed session to its first result, pool", SAME(BENCH_SPAWN_POOL), false, 1e6},
     {"... faster than python3 with the same imports", BENCH_SPAWN_POOL, BENCH_SPAWN_PYTHON, true,
      1000},
@@ -297,6 +305,8 @@ const struct bench_row bench_rows[] = {
     {BENCH_CRASH, BENCH_CRASH_FORK},
     {BENCH_CRASH_BRANCH, BENCH_CRASH_BRANCH_FORK},
     {SAME(BENCH_PAST_MEMORY)},
+    {BENCH_TOOLS_BUILT_IN, BENCH_TOOLS_DIRECT},
+    {BENCH_TOOLS_UPSTREAM, BENCH_TOOLS_DIRECT},
     {BENCH_CHURN, BENCH_CHURN_FORK},
     {BENCH_LOAD, BENCH_LOAD_ECHO},
     {BENCH_CROWD_CELL, BENCH_CROWD_ECHO},
@@ -316,6 +326,7 @@ const struct bench_section bench_sections[] = {
     {"memory", "memory of sessions", bench_run_memory},
     {"live", "cells, back to back", bench_run_live},
     {"mcp", "tools, back to back", bench_run_mcp},
+    {"tools", "tools that code calls", bench_run_tools},
     {"think", "cells, with pauses", bench_run_think},
     {"agent", "a mixed agent", bench_run_agent},
     {"spawn", "new sessions", bench_run_spawn},

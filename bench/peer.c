@@ -84,7 +84,7 @@ static int ask(struct bench_peer *p, const char *line, json_t **ret, struct err 
 
 /* --- their start and end ---------------------------------------------------------------------- */
 
-static const char *peer_file(const char *name)
+const char *bench_embedded_file(const char *name)
 {
     const struct embedded_file *f = bench_files;
     while (strcmp(f->name, name) != 0)
@@ -101,7 +101,7 @@ static int peer_start(struct bench *b, struct bench_peer *p, const char *name, c
         return err_errno(e, ERR_UNAVAILABLE, errno, "no socket");
     _fd_ int theirs = pair[1];
     *p = (struct bench_peer){.name = name, .fd = pair[0], .in = BUF_INIT(LINE_MAX_BYTES)};
-    const char *argv[] = {python_path, "-c", peer_file(file), argument, NULL};
+    const char *argv[] = {python_path, "-c", bench_embedded_file(file), argument, NULL};
     struct bench_child child = {.argv = argv, .stdio = theirs, .third = -1};
     if (bench_child_start(b, &child, &p->pid, e) < 0)
         return -1;
@@ -225,7 +225,7 @@ int bench_posit_import(struct bench *b, struct err *e)
 
 int bench_agent_script(json_t **ret_script, struct err *e)
 {
-    const char *text = peer_file("agent_cells");
+    const char *text = bench_embedded_file("agent_cells");
     return json_read_object(text, strlen(text), ret_script, e);
 }
 
