@@ -71,16 +71,6 @@ static json_t *fetch_domains(const struct fetch_request *request, struct err *e)
     return NULL;
 }
 
-bool fetch_header_is_fit(const char *header)
-{
-    static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    size_t len = strspn(header, name), total = strlen(header);
-    for (size_t i = 0; i < total; i++)
-        if ((unsigned char)header[i] < 0x20 || (unsigned char)header[i] > 0x7e)
-            return false;
-    return len > 0 && len < 64 && header[len] == ':' && total < FETCH_HEADER_MAX;
-}
-
 struct explore_job *fetch_page(struct explore_boxes *boxes, const struct fetch_request *request,
                                explore_answer_fn fn, void *context, struct err *e)
 {

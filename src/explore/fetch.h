@@ -11,7 +11,6 @@ enum {
     FETCH_CHARS_MAX = 200000, /* likewise, at most */
     FETCH_REDIRECTS_MAX = 5,
     FETCH_DOMAINS_MAX = 1000,
-    FETCH_HEADER_MAX = 4096, /* bytes of one */
 };
 
 #define FETCH_BYTES_MAX (10 * MIB) /* of the page, decompressed */
@@ -35,9 +34,6 @@ struct fetch_request {
  */
 struct explore_job *fetch_page(struct explore_boxes *boxes, const struct fetch_request *request,
                                explore_answer_fn fn, void *context, struct err *e);
-
-/* One line "Name: value", of plain characters: nothing that could begin a line of its own. */
-bool fetch_header_is_fit(const char *header);
 
 #define FETCH_BOX_WORD "fetch-box"
 int fetch_box_main(void);

@@ -216,3 +216,13 @@ int fetch_check_address(const json_t *domains, const struct fetch_url *url,
     return err_advise(e, "Private, local and metadata addresses are fetched from only if the list "
                          "of domains has the address itself, such as \"127.0.0.1:8080\".");
 }
+
+bool fetch_header_is_fit(const char *header)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    size_t len = strspn(header, name), total = strlen(header);
+    for (size_t i = 0; i < total; i++)
+        if ((unsigned char)header[i] < 0x20 || (unsigned char)header[i] > 0x7e)
+            return false;
+    return len > 0 && len < 64 && header[len] == ':' && total < FETCH_HEADER_MAX;
+}

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <sys/socket.h>
 
-enum { FETCH_URL_MAX = 4096, FETCH_HOST_MAX = 253 };
+enum { FETCH_URL_MAX = 4096, FETCH_HOST_MAX = 253, FETCH_HEADER_MAX = 4096 };
 
 struct fetch_url {
     char host[FETCH_HOST_MAX + 1]; /* lower case; an IPv6 address without brackets */
@@ -28,3 +28,6 @@ int fetch_check_host(const json_t *domains, const struct fetch_url *url, struct 
  * that very address. */
 int fetch_check_address(const json_t *domains, const struct fetch_url *url,
                         const struct sockaddr *address, struct err *e);
+
+/* One line "Name: value", of plain characters: nothing that could begin a line of its own. */
+bool fetch_header_is_fit(const char *header);

@@ -3,7 +3,6 @@
 #include "ops/toolbox_call.h"
 
 #include "base/clock.h"
-#include "explore/fetch_url.h"
 #include "ops/toolbox_builtin.h"
 #include "policy/config_toolbox.h"
 #include "policy/policy.h"
@@ -17,12 +16,11 @@
 
 enum {
     TOOLBOX_LONG_CHARS = 5000,
-    TOOLBOX_BODY_MAX = 256 * 1024, /* bytes that an endpoint is sent */
-    TOOLBOX_ANSWER_CHARS = 200000, /* of which it takes so many */
 };
 
 static const char *const toolbox_callers[] = {"direct", "chain", NULL};
-static const char *const toolbox_functions[] = {"tool_call", "TOOL", "CALL", NULL};
+static const char *const toolbox_functions[] = {"tool_call", "TOOL",      "CALL",
+                                                "llm_call",  "llm_batch", NULL};
 
 static const struct op_param toolbox_call_params[] = {
     OP_PARAM_SESSION,
@@ -59,20 +57,8 @@ static const struct op_param toolbox_call_params[] = {
     {0},
 };
 
-/* A call under way; in the arena of its call. */
-struct toolbox_visit {
-    struct call *call;
-    struct tool_entry *entry;
-    json_t *args;
-    uint64_t begun_us;
-    struct assist *assist;
-    struct call inner;             /* TOOLBOX_OPERATION */
-    struct exploring_order *order; /* TOOLBOX_HTTP */
-    struct upstream_call *upstream;
-};
-
 /* What every end of a call gives back. */
-static void toolbox_call_release(struct toolbox_visit *visit)
+void toolbox_call_release(struct toolbox_visit *visit)
 {
     json_decref(visit->args);
     toolbox_let_go(visit->entry);
@@ -121,7 +107,7 @@ static void toolbox_call_done(struct toolbox_visit *visit, const json_t *result)
     call_reply(call, 200, &out);
 }
 
-static void toolbox_call_failed(struct toolbox_visit *visit, const struct err *e)
+void toolbox_call_failed(struct toolbox_visit *visit, const struct err *e)
 {
     toolbox_call_note(visit, NULL, e);
     toolbox_call_release(visit);
@@ -180,7 +166,7 @@ static void toolbox_call_command(struct toolbox_visit *visit, struct session *se
 
 /* What came from elsewhere, and is long, becomes a file of the workspace: an interpreter there
  * writes it. */
-static void toolbox_call_keep(struct toolbox_visit *visit, json_t *result)
+void toolbox_call_keep(struct toolbox_visit *visit, json_t *result)
 {
     struct err ignored;
     struct session *session =
@@ -197,101 +183,6 @@ static void toolbox_call_keep(struct toolbox_visit *visit, json_t *result)
     toolbox_call_assist(visit, session, "keep_result", args);
 }
 
-/* ---- by an endpoint of the configuration ------------------------------------------------------
- */
-
-static void toolbox_call_on_answer(void *context, json_t *told)
-{
-    struct toolbox_visit *visit = context;
-    struct err e;
-    json_int_t status = json_integer_value(json_object_get(told, "status"));
-    const char *text = json_string_value(json_object_get(told, "text"));
-    size_t len = json_string_length(json_object_get(told, "text"));
-    json_t *read = NULL;
-    visit->call->on_gone = NULL;
-    if (text == NULL || status < 200 || status > 299) {
-        err_set(&e, ERR_UPSTREAM, "the server answered with status %lld: %.300s", (long long)status,
-                text != NULL ? text : "");
-        err_advise(&e, "Look at the arguments, and whether the server works.");
-        toolbox_call_failed(visit, &e);
-        return;
-    }
-    /* A list is read as the member of an object: the reader takes nothing else. */
-    _buf_ struct buf wrapped = BUF_INIT(len + 16);
-    buf_printf(&wrapped, "{\"r\":%s}", text);
-    _json_ json_t *result = json_read_object(buf_str(&wrapped), wrapped.len, &read, &e) == 0 &&
-                                    json_object_size(read) == 1
-                                ? json_incref(json_object_get(read, "r"))
-                                : json_stringn(text, len);
-    json_decref(read);
-    toolbox_call_keep(visit, result);
-}
-
-static void toolbox_call_on_no_answer(void *context, const struct err *e)
-{
-    struct toolbox_visit *visit = context;
-    visit->call->on_gone = NULL;
-    toolbox_call_failed(visit, e);
-}
-
-static const struct explore_listener toolbox_call_http_listener = {
-    .on_done = toolbox_call_on_answer, .on_failed = toolbox_call_on_no_answer};
-
-static void toolbox_call_on_http_gone(struct call *call)
-{
-    struct toolbox_visit *visit = call->op_state;
-    exploring_forget(visit->order);
-    toolbox_call_release(visit);
-}
-
-static void toolbox_call_post(struct toolbox_visit *visit, struct session *session, const char *url,
-                              const json_t *body, json_t *headers,
-                              const struct explore_place *where)
-{
-    struct err e;
-    struct explore_place place = *where;
-    _buf_ struct buf text = BUF_INIT(TOOLBOX_BODY_MAX);
-    struct json_out json = JSON_OUT(&text);
-    json_put_value(&json, body);
-    if (text.overflowed) {
-        err_set(&e, ERR_TOO_LARGE, "what is sent has more than %d bytes", TOOLBOX_BODY_MAX);
-        err_advise(&e, "Send less at a time.");
-        toolbox_call_failed(visit, &e);
-        return;
-    }
-    place.url = url;
-    json_t *request =
-        json_pack("{s:s, s:I, s:s, s:O?}", "op", "fetch", "max_chars",
-                  (json_int_t)TOOLBOX_ANSWER_CHARS, "body", buf_str(&text), "headers", headers);
-    visit->order =
-        session_explore(session, &place, request, &toolbox_call_http_listener, visit, &e);
-    if (visit->order == NULL) {
-        toolbox_call_failed(visit, &e);
-        return;
-    }
-    visit->call->op_state = visit;
-    visit->call->on_gone = toolbox_call_on_http_gone;
-}
-
-/* An endpoint may be asked because it is configured, whatever domains agents may ask. */
-static void toolbox_call_http(struct toolbox_visit *visit, struct session *session)
-{
-    struct err e;
-    char domain[FETCH_HOST_MAX + 16];
-    struct fetch_url parsed;
-    const char *const domains[] = {domain};
-    const struct explore_place place = {.domains = domains, .n_domains = 1};
-    const char *url = json_string_value(json_object_get(visit->entry->setting, "url"));
-    if (fetch_url_parse(url, &parsed, &e) < 0) {
-        toolbox_call_failed(visit, &e);
-        return;
-    }
-    bool is_six = strchr(parsed.host, ':') != NULL;
-    snprintf(domain, sizeof(domain), is_six ? "[%s]:%u" : "%s:%u", parsed.host, parsed.port);
-    toolbox_call_post(visit, session, url, visit->args,
-                      json_object_get(visit->entry->setting, "headers"), &place);
-}
-
 /* ---- by an upstream server --------------------------------------------------------------------
  */
 
@@ -305,7 +196,9 @@ static void toolbox_call_on_upstream_done(void *context, json_t *result)
 
 static void toolbox_call_on_upstream_failed(void *context, const struct err *e)
 {
-    toolbox_call_on_no_answer(context, e);
+    struct toolbox_visit *visit = context;
+    visit->call->on_gone = NULL;
+    toolbox_call_failed(visit, e);
 }
 
 static const struct upstream_listener toolbox_call_upstream_listener = {
@@ -528,7 +421,8 @@ static void toolbox_call_run(struct call *call)
         toolbox_call_command(visit, session);
         return;
     case TOOLBOX_HTTP:
-        toolbox_call_http(visit, session);
+    case TOOLBOX_LLM:
+        toolbox_http_run(visit, session);
         return;
     case TOOLBOX_UPSTREAM:
         toolbox_call_upstream(visit);

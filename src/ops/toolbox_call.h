@@ -4,6 +4,10 @@
 #include "ops/ops.h"
 #include "toolbox/toolbox.h"
 
+struct assist;
+struct exploring_order;
+struct upstream_call;
+
 enum { TOOLBOX_LOG_MAX = 1000, TOOLBOX_CHAIN_ID_BYTES = 12 };
 
 /* A call of a tool that has ended, as the session's log keeps it. */
@@ -22,6 +26,28 @@ struct toolbox_record {
 /* Whether the configuration lets the session's agent call the tool. */
 bool toolbox_rules_allow(const struct call *call, const struct session *session,
                          const struct tool_entry *entry);
+
+/* A call under way; in the arena of its call. */
+struct toolbox_visit {
+    struct call *call;
+    struct tool_entry *entry;
+    json_t *args;
+    uint64_t begun_us;
+    struct assist *assist;
+    struct call inner;             /* TOOLBOX_OPERATION */
+    struct exploring_order *order; /* TOOLBOX_HTTP, TOOLBOX_LLM */
+    json_t *answers;               /* TOOLBOX_LLM: those that have come; NULL: none */
+    struct upstream_call *upstream;
+};
+
+/* A call has its result: it is told, kept in a file of the workspace if it is long, and noted. The
+ * visit is gone afterwards. */
+void toolbox_call_keep(struct toolbox_visit *visit, json_t *result);
+void toolbox_call_failed(struct toolbox_visit *visit, const struct err *e); /* likewise */
+/* Its caller went away. */
+void toolbox_call_release(struct toolbox_visit *visit);
+/* Asks an endpoint: one of the configuration, one that the agent may ask, or that of a model. */
+void toolbox_http_run(struct toolbox_visit *visit, struct session *session);
 
 /* Appends it to the session's log and to its research tree; the oldest go beyond TOOLBOX_LOG_MAX.
  */

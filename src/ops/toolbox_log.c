@@ -29,13 +29,24 @@ static json_t *toolbox_log_text(const struct buf *text, size_t max)
     return json_sprintf("%.*s%s", (int)len, buf_str(text), len < text->len ? "…" : "");
 }
 
+/* Those that the research tree has letters for. */
+static bool toolbox_log_is_among(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 static void toolbox_log_note(struct session *session, const struct toolbox_record *r,
                              const struct buf *args, const struct buf *result)
 {
     _buf_ struct buf query = BUF_INIT(KIB * 8);
-    const char *tool = strcmp(r->tool, "run_shell") == 0               ? r->tool
-                       : r->via != NULL && strcmp(r->via, "CALL") == 0 ? "CALL"
-                                                                       : "TOOL";
+    static const char *const known[] = {"run_shell", "llm_call", "llm_batch"};
+    bool is_call = r->via != NULL && strcmp(r->via, "CALL") == 0;
+    const char *tool = is_call ? "CALL" : "TOOL";
+    if (toolbox_log_is_among(known, ARRAY_LEN(known), r->tool))
+        tool = r->tool;
     buf_printf(&query, "%s, %.*s", r->tool, (int)MIN(args->len, (size_t)TOOLBOX_ARGS_SHOWN),
                buf_str(args));
     if (r->err != NULL)

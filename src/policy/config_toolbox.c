@@ -2,7 +2,6 @@
  */
 #include "policy/config_toolbox.h"
 
-#include "explore/fetch.h"
 #include "explore/fetch_url.h"
 
 #include <string.h>
@@ -56,6 +55,18 @@ static const struct reader_field toolbox_tool_fields[] = {
     {NULL, NULL, 0, 0, 0},
 };
 
+static int toolbox_check_headers(struct reader *r, const char *name, const char *const *headers,
+                                 int line)
+{
+    for (size_t i = 0; headers != NULL && headers[i] != NULL; i++) {
+        if (fetch_header_is_fit(headers[i]))
+            continue;
+        reader_fail_at(r, line, "%s: a header is no \"Name: value\"", name);
+        return err_advise(r->e, "Write headers: [\"Authorization: Bearer KEY\"].");
+    }
+    return 0;
+}
+
 static int toolbox_check_tool(struct reader *r, const struct toolbox_tool *tool, int line)
 {
     struct err why;
@@ -76,10 +87,8 @@ static int toolbox_check_tool(struct reader *r, const struct toolbox_tool *tool,
     }
     if (tool->http != NULL && fetch_url_parse(tool->http, &ignored, &why) < 0)
         return reader_fail_at(r, line, "the tool \"%s\": %.200s", tool->name, why.message);
-    for (size_t i = 0; tool->headers != NULL && tool->headers[i] != NULL; i++)
-        if (!fetch_header_is_fit(tool->headers[i]))
-            return reader_fail_at(r, line, "the tool \"%s\": a header is no \"Name: value\"",
-                                  tool->name);
+    if (toolbox_check_headers(r, tool->name, tool->headers, line) < 0)
+        return -1;
     if (tool->parameters != NULL && toolbox_check_parameters(tool->parameters, &why) < 0) {
         reader_fail_at(r, line, "the tool \"%s\": parameters: %.200s", tool->name, why.message);
         return err_advise(r->e, "Write JSON in quotes: '{\"x\": {\"type\": \"number\", "
@@ -164,7 +173,35 @@ static int toolbox_read_servers(struct reader *r, const struct reader_field *f, 
     return more;
 }
 
+/* ---- a model --------------------------------------------------------------------------------- */
+
+static const struct reader_field toolbox_llm_fields[] = {
+    {"http", toolbox_read_text, offsetof(struct toolbox_llm, http), 0, FETCH_URL_MAX},
+    {"model", toolbox_read_text, offsetof(struct toolbox_llm, model), 0, 200},
+    {"headers", toolbox_read_texts, offsetof(struct toolbox_llm, headers), 0, 0},
+    {NULL, NULL, 0, 0, 0},
+};
+
+static int toolbox_read_llm(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct err why;
+    struct fetch_url ignored;
+    struct toolbox_llm *llm = &((struct config *)object)->toolbox.llm;
+    int line = reader_line(r);
+    if (reader_mapping(r, f->name, toolbox_llm_fields, llm) < 0)
+        return -1;
+    if (llm->http == NULL || llm->model == NULL) {
+        reader_fail_at(r, line, "llm has no http or no model");
+        return err_advise(r->e,
+                          "Write llm: {http: https://HOST/v1/chat/completions, model: NAME}.");
+    }
+    if (fetch_url_parse(llm->http, &ignored, &why) < 0)
+        return reader_fail_at(r, line, "llm: %.200s", why.message);
+    return toolbox_check_headers(r, "llm", llm->headers, line);
+}
+
 static const struct reader_field toolbox_fields[] = {
+    {"llm", toolbox_read_llm, 0, 0, 0},
     {"tools", toolbox_read_tools, 0, 0, 0},
     {"servers", toolbox_read_servers, 0, 0, 0},
     {"allow", toolbox_read_texts, offsetof(struct config, toolbox_rules.allow), 0, 0},

@@ -111,13 +111,16 @@ static enum toolbox_maker toolbox_maker_of(const json_t *entry)
         return TOOLBOX_OPERATION;
     if (json_object_get(entry, "advice") != NULL)
         return TOOLBOX_UNSET;
+    if (json_is_true(json_object_get(entry, "by_http")))
+        return TOOLBOX_HTTP;
     return json_is_true(json_object_get(entry, "in_daemon")) ? TOOLBOX_DAEMON : TOOLBOX_ASSISTANT;
 }
 
 /* Members of the file that nobody is told stay in `setting`. */
 static struct tool_entry *toolbox_make(const char *name, json_t *read)
 {
-    static const char *const inner[] = {"operation", "advice", "in_daemon", "timeout_ms"};
+    static const char *const inner[] = {"operation", "advice", "in_daemon", "by_http",
+                                        "timeout_ms"};
     json_t *told = json_pack("{s:s}", "name", name);
     json_object_update(told, read);
     for (size_t i = 0; i < ARRAY_LEN(inner); i++)
@@ -280,9 +283,26 @@ static void toolbox_add_tool(const struct toolbox_tool *tool)
     toolbox_put(entry);
 }
 
+/* The tools that need a model take what their entries say, now that there is one. */
+static void toolbox_add_llm(const struct toolbox_llm *llm)
+{
+    static const char *const names[] = {"llm_call", "llm_batch"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const struct tool_entry *unset = toolbox_find(names[i]);
+        struct tool_entry *entry =
+            toolbox_new_entry(TOOLBOX_LLM, json_copy(unset->told), json_deep_copy(unset->schema));
+        entry->timeout_ms = unset->timeout_ms;
+        entry->setting = json_pack("{s:s, s:s, s:o}", "url", llm->http, "model", llm->model,
+                                   "headers", toolbox_list(llm->headers));
+        toolbox_put(entry);
+    }
+}
+
 void toolbox_configure(uv_loop_t *loop, const struct toolbox_settings *settings)
 {
     toolbox_remove_of(NULL);
+    if (settings->llm.http != NULL)
+        toolbox_add_llm(&settings->llm);
     for (size_t i = 0; i < settings->n_tools; i++)
         toolbox_add_tool(&settings->tools[i]);
     upstream_begin_settings();

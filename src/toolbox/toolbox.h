@@ -30,6 +30,7 @@ enum toolbox_maker {
     TOOLBOX_COMMAND,   /* a command of the configuration, in the session's jail */
     TOOLBOX_HTTP,      /* an endpoint of the configuration */
     TOOLBOX_UPSTREAM,  /* a server of the Model Context Protocol */
+    TOOLBOX_LLM,       /* a model behind an endpoint as OpenAI has it */
 };
 
 enum toolbox_effects {
@@ -107,7 +108,15 @@ struct toolbox_server {
     uint32_t timeout_secs;
 };
 
+/* A model: llm_call() and llm_batch(). `http` is NULL if there is none. */
+struct toolbox_llm {
+    const char *http; /* the whole URL: https://host/v1/chat/completions */
+    const char *model;
+    const char *const *headers;
+};
+
 struct toolbox_settings {
+    struct toolbox_llm llm;
     struct toolbox_tool *tools;
     size_t n_tools;
     struct toolbox_server *servers;

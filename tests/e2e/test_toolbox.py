@@ -149,8 +149,8 @@ def test_wrong_arguments_name_the_member(client, toolbox):
 
 def test_list_tools_shows_what_each_takes(toolbox):
     listed = look(toolbox, "list_tools()")
-    assert {"name": "calculate", "call": "calculate(expression, variables={})",
-            "does": "Calculates an expression: numbers, operators, functions of mathematics."} in listed
+    assert [one["call"] for one in listed if one["name"] == "calculate"] == [
+        "calculate(expression, variables={})"]
     entry = look(toolbox, "list_tools('write_file')")
     assert (entry["destructive"], entry["allowed_callers"]) == (True, ["direct"])
     assert entry["parameters"]["content"] == {"type": "string", "required": True,

@@ -22,13 +22,17 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         seen = {"body": body, "token": self.headers["X-Token"]}
-        status = 500 if body.get("fails") else 200
-        if body.get("moves"):
+        if "messages" in body:
+            said = "; ".join(f"{one['role']}: {one['content']}" for one in body["messages"])
+            seen = {"choices": [{"message": {"content": f"{body['model']}: {said}"}}]}
+        status = 500 if body.get("how") == "fails" else 200
+        if body.get("how") == "moves":
             status = 302
-        data = b"plain words" if body.get("plain") else json.dumps(seen).encode()
+        data = b"plain words" if body.get("how") == "plain" else json.dumps(seen).encode()
         self.send_response(status)
         self.send_header("Location", "http://127.0.0.1:1/")
-        self.send_header("Content-Type", "text/plain" if body.get("plain") else "application/json")
+        kind = "text/plain" if body.get("how") == "plain" else "application/json"
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
@@ -48,13 +52,18 @@ def endpoint():
 
 CONFIG = """
 default_profile: min
+explore: {web_domains: ["HOST"]}
 toolbox:
   deny: [lint_python]
+  llm: {http: ENDPOINT, model: parrot, headers: ["X-Token: other"]}
   tools:
     - name: count_words
       description: How many words a text has.
       parameters: '{"text": {"type": "string", "required": true}}'
-      command: [/usr/bin/python3, -c, "import json, sys; print(len(json.load(sys.stdin)['text'].split()))"]
+      command:
+        - /usr/bin/python3
+        - -c
+        - "import json, sys; print(len(json.load(sys.stdin)['text'].split()))"
       read_only: true
     - name: broken
       command: [/usr/bin/python3, -c, "import sys; sys.exit('it is broken')"]
@@ -63,7 +72,7 @@ toolbox:
       timeout_secs: 1
     - name: web_search
       description: Searches.
-      parameters: '{"query": {"type": "string", "required": true}, "fails": {"type": "boolean"}, "moves": {"type": "boolean"}, "plain": {"type": "boolean"}}'
+      parameters: '{"query": {"type": "string", "required": true}, "how": {"type": "string"}}'
       http: ENDPOINT
       headers: ["X-Token: secret"]
   servers:
@@ -89,7 +98,10 @@ def configured(launch, endpoint):
         server = folder / "mcp_server.py"
         shutil.copy(pathlib.Path(mcp_server.__file__), server)
         server.chmod(0o644)
-        text = CONFIG.replace("ENDPOINT", endpoint).replace("SERVER", str(server))
+        text = CONFIG
+        for name, value in (("HOST", endpoint.split("/")[2]), ("ENDPOINT", endpoint),
+                            ("SERVER", str(server))):
+            text = text.replace(name, value)
         yield Configured(launch, folder, text)
 
 
@@ -115,17 +127,19 @@ def refused(call, name, **args):
     return str(error.value)
 
 
-def test_commands_and_endpoints_of_the_configuration(tools):
+def test_commands_and_endpoints_of_the_configuration(tools, endpoint):
     assert tools("count_words", text="one two three") == 3
     assert tools.session.value("TOOL('count_words', text='a b')") == "2"
     assert "args.text must be a text" in refused(tools, "count_words", text=1)
     assert "exit code 1: it is broken" in refused(tools, "broken")
     assert "timeout: slow was not done within" in refused(tools, "slow")
     assert tools("web_search", query="x") == {"body": {"query": "x"}, "token": "secret"}
-    assert tools("web_search", query="x", plain=True) == "plain words"
+    assert tools("web_search", query="x", how="plain") == "plain words"
     assert "bad_gateway: the server answered with status 500" in refused(
-        tools, "web_search", query="x", fails=True)
-    assert "status 302" in refused(tools, "web_search", query="x", moves=True)
+        tools, "web_search", query="x", how="fails")
+    assert "status 302" in refused(tools, "web_search", query="x", how="moves")
+    asked = tools("http_post", url=endpoint, body={"query": "y"})
+    assert asked == {"body": {"query": "y"}, "token": None}
     log = tools.client.call("GET", f"{tools.session.path}/toolbox/log")
     assert [one["tool_name"] for one in log["calls"] if not one["success"]] == [
         "count_words", "broken", "slow", "web_search", "web_search"]
@@ -148,7 +162,8 @@ def test_tools_of_an_upstream_server(tools):
 
 
 @pytest.mark.parametrize("name, words", [
-    ("hang", "did not answer within 2 seconds"), ("die", "it ended with exit code 3|closed its out"),
+    ("hang", "did not answer within 2 seconds"),
+    ("die", "it ended with exit code 3|closed its output"),
     ("flood", "a thousand messages"), ("garble", "a line that is no JSON-RPC")])
 def test_a_server_that_misbehaves_costs_the_call(tools, eventually, name, words):
     with pytest.raises(ApiError, match=words):
@@ -162,6 +177,14 @@ def test_a_server_that_misbehaves_costs_the_call(tools, eventually, name, words)
         except ApiError:
             return None
     assert eventually(works) == {"sum": 2}
+
+
+def test_a_model_answers_code(tools):
+    value = tools.session.value
+    assert value("llm_call('hi', system='be short')") == "'parrot: system: be short; user: hi'"
+    assert value("llm_batch(['a', 'b'])") == "['parrot: user: a', 'parrot: user: b']"
+    assert "args.temperature must be at most 2" in value("llm_call('x', temperature=3)")
+    assert all(line in value("get_state()") for line in ("L1: llm_call(", "B1: llm_batch("))
 
 
 def test_agents_may_call_what_their_rules_say(tools):

@@ -114,7 +114,7 @@ TOOLS = {
                            "not finite"),
     "mcmc": ({"log_density": "-x**2 / 2", "initial": {"x": 0}, "n": 4000, "seed": 1},
              has(parameters=has(x=has(mean=near(0, 0.2), stdev=near(1, 0.2)))),
-             {"log_density": "-x", "initial": {"x": 0}, "step": 0}, "args.step must be more than 0"),
+             {"log_density": "-x", "initial": {"x": 0}, "step": 0}, "args.step must be more than"),
     "bayesopt": ({"expression": "(x - 0.3) ** 2", "bounds": {"x": [0, 1]}, "n": 15, "seed": 1},
                  has(best=has(x=near(0.3, 0.05)), evaluations=15),
                  {"expression": "x", "bounds": {"x": [1, 0]}}, "a bound is empty"),
@@ -140,7 +140,8 @@ TOOLS = {
                      has(text="first error\nsecond\n"),
                      {"file_path": "data.zip", "member": "b.txt"}, ""),
     "archive_search": ({"file_path": "data.zip", "query": "error"},
-                       lambda told: told["hits"][0]["line"] == 1, {"file_path": "data.zip"}, "query"),
+                       lambda told: told["hits"][0]["line"] == 1,
+                       {"file_path": "data.zip"}, "query"),
     "embed_text": ({"text": "a disk"}, has(dimensions=256, embedding=lambda v: len(v) == 256),
                    {"text": ""}, "at least 1 characters"),
     "similarity_search": ({"query": "disk full", "documents": ["a red car", "the disk is full"],
@@ -154,7 +155,9 @@ TOOLS = {
 }
 NETWORK = {
     "http_get": ({"url": "https://example.org/"}, "forbidden", "web_domains"),
-    "http_post": ({"url": "https://example.org/", "body": 1}, *NOT_SET),
+    "http_post": ({"url": "https://example.org/", "body": 1}, "forbidden", "web_domains"),
+    "llm_call": ({"prompt": "x"}, "unavailable", "toolbox: llm:"),
+    "llm_batch": ({"prompts": ["x"]}, "unavailable", "toolbox: llm:"),
     "web_search": ({"query": "x"}, *NOT_SET),
     "web_research": ({"query": "x"}, *NOT_SET),
     "fetch_wikipedia": ({"title": "x"}, *NOT_SET),
@@ -213,7 +216,7 @@ def test_the_network_is_refused_with_advice_until_it_is_configured(tools, name):
 def test_the_table_has_all_tools(client, tools):
     listed = client.call("GET", f"{shared['session'].path}/toolbox")
     assert {tool["name"] for tool in listed["tools"]} == set(TOOLS) | set(NETWORK)
-    assert listed["total"] == 45
+    assert listed["total"] == 47
 
 
 def test_data_can_lie_in_files_and_databases(tools):

@@ -1,5 +1,5 @@
-"""A server of the Model Context Protocol over stdio, as somebody might write one: for tests of those
-who call it. Some of its tools do what no server should."""
+"""A server of the Model Context Protocol over stdio, as somebody might write one: for tests of who
+calls it. Some of its tools do what no server should."""
 
 import json
 import os

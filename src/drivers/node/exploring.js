@@ -218,6 +218,9 @@ function useTool(via, name, args, whole) {
 }
 
 const toolCall = (name, args, whole) => useTool('tool_call', name, args, whole);
+const llmCall = (prompt, options) => useTool('llm_call', 'llm_call', { prompt, ...options }, true);
+const llmBatch = (prompts, options) =>
+  useTool('llm_batch', 'llm_batch', { prompts, ...options }, true);
 const TOOL = (name, args) => useTool('TOOL', name, args, false);
 
 function CALL(json) {
@@ -284,7 +287,7 @@ function define(name, value, isGiven) {
 function install(sender) {
   if (send !== null) return;
   send = sender;
-  const made = { getState, FINAL, FINAL_VAR, STUCK, toolCall, TOOL, CALL };
+  const made = { getState, FINAL, FINAL_VAR, STUCK, toolCall, TOOL, CALL, llmCall, llmBatch };
   for (const [name, entry] of Object.entries(FUNCTIONS)) {
     made[name] = apply(makeFunction, null, entry);
   }

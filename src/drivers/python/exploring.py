@@ -264,6 +264,14 @@ class Functions:
             return '[ERROR: CALL() takes a "name", which is a text, and "args", an object]'
         return self._use("CALL", name, args)
 
+    def llm_call(self, prompt: str, **options: Any) -> Any:
+        """What a model answers, if the configuration has one: system, max_tokens, temperature."""
+        return self._use("llm_call", "llm_call", {"prompt": prompt, **options}, True)
+
+    def llm_batch(self, prompts: List[str], **options: Any) -> Any:
+        """What it answers to each of several questions."""
+        return self._use("llm_batch", "llm_batch", {"prompts": list(prompts), **options}, True)
+
     def list_tools(self, name: Optional[str] = None, category: Optional[str] = None) -> Any:
         """The tools there are: their names and what they do; of one, all of its entry."""
         if name is not None:
@@ -422,7 +430,7 @@ def _place(file_path: Optional[str]) -> Dict[str, Any]:
 _BOUND = (
     "context_len", "peek", "grep", "chunk_context", "summarize_chunks", "list_dir", "file_info",
     "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch",
-    "tool_call", "TOOL", "CALL", "list_tools",
+    "tool_call", "TOOL", "CALL", "list_tools", "llm_call", "llm_batch",
     "mark_finding", "list_findings", "mark_analyzed", "mark_stale", "get_unanalyzed",
     "get_lineage", "recall", "outcome", "get_research", "get_exploration_log", "get_state", "FINAL",
     "FINAL_VAR", "STUCK",

@@ -170,7 +170,9 @@ _SIGNS = {
     "hbar": "ℏ", "emptyset": "∅", "angle": "∠", "perp": "⊥", "parallel": "∥",
 }  # fmt: skip
 _PLAIN_TEXT = ("text", "mathrm", "mathbf", "mathit", "operatorname", "mathcal")
-_UP = dict(zip("0123456789+-=()niabcdefghjklmoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵃᵇᶜᵈᵉᶠᵍʰʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"))
+_UP = dict(
+    zip("0123456789+-=()niabcdefghjklmoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵃᵇᶜᵈᵉᶠᵍʰʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
+)
 _DOWN = dict(zip("0123456789+-=()aeijoruvxhklmnpst", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑᵢⱼₒᵣᵤᵥₓₕₖₗₘₙₚₛₜ"))
 
 
@@ -242,7 +244,8 @@ class _Formula:
                 raise Refused("a [ has no ]", "Look at the root in the formula.")
             order = self._text[self._at + 1 : end]
             self._at = end + 1
-            sign = {"3": "∛", "4": "∜"}.get(order, "".join(_UP.get(one, one) for one in order) + "√")
+            raised = "".join(_UP.get(one, one) for one in order)
+            sign = {"3": "∛", "4": "∜"}.get(order, raised + "√")
         inner = self._argument()
         return sign + (inner if len(inner) == 1 else f"({inner})")
 
