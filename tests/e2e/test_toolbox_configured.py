@@ -6,6 +6,7 @@ import http.server
 import json
 import pathlib
 import shutil
+import subprocess
 import tempfile
 import threading
 
@@ -14,6 +15,7 @@ import pytest
 from harness import mcp_server
 from harness.client import ApiError
 from harness.configured import Configured
+from harness.pages import blocks
 
 pytestmark = pytest.mark.one_mode
 
@@ -210,3 +212,25 @@ def test_the_configuration_is_read_again(configured, tools):
     assert tools("add", a=2, b=2) == {"sum": 4}  # that server went on
     configured.reload(text.replace("name: trial", "name: other"))
     assert "add" not in tools.names() or tools("add", a=2, b=2) == {"sum": 4}
+
+
+def test_the_configuration_is_checked_without_a_daemon(cella, tmp_path):
+    def check(text):
+        path = tmp_path / "cella.yaml"
+        path.write_text(text)
+        done = subprocess.run([cella, "config", "check", path], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    page = "".join(blocks("docs/TOOLBOX.md", "yaml"))
+    assert check(page)[0] == 0, check(page)
+    for wrong, words in (
+            ("tools: [{name: calculate, command: [x]}]", "is built in"),
+            ("tools: [{name: x}]", "needs a command or http"),
+            ("tools: [{name: x, http: ftp://h/}]", "http"),
+            ("tools: [{name: x, command: [y], parameters: '[1]'}]", "parameters"),
+            ("tools: [{name: x, command: [y]}, {name: x, command: [y]}]", "given twice"),
+            ("tools: [{name: x, http: 'http://h/', headers: [no]}]", "no \"Name: value\""),
+            ("servers: [{name: x}]", "no name or no command"),
+            ("llm: {http: https://h/v1}", "no model")):
+        status, told = check(f"toolbox:\n  {wrong}\n")
+        assert status != 0 and words in told and ":2" in told, (wrong, told)

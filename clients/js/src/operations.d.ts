@@ -834,6 +834,82 @@ export interface ExploreText {
   text: string;
 }
 
+/** The tools that code can call. */
+export interface Toolbox {
+  /** By their category. */
+  tools: ToolEntry[];
+  /** How many. */
+  total: number;
+}
+
+/** A tool that code can call. */
+export interface ToolEntry {
+  /** What it is called by. */
+  name: string;
+  /** What it is for. */
+  category: string;
+  /** What it does. */
+  description: string;
+  /** By name: `type`, `required`, `default` and bounds, as JSON Schema has them. */
+  parameters: any;
+  /** What it answers. */
+  returns: string;
+  /** local_exec, calls_llm, modifies_files, network_access, system_state, read_only. */
+  side_effects: string[];
+  /** What it needs: network, filesystem, shell, compute. */
+  permissions: string[];
+  /** direct, chain. */
+  allowed_callers: string[];
+  /** It can destroy what was there. */
+  destructive: boolean;
+  /** Arguments of calls. */
+  examples?: any;
+  /** Of an upstream server: all that it says of its arguments. */
+  schema?: any;
+}
+
+/** What a tool answers. */
+export interface ToolboxResult {
+  /** Which one. */
+  tool: string;
+  /** What it answers, as its entry says. */
+  result: any;
+  /** How long it took. */
+  elapsed_ms: number;
+}
+
+/** The calls of tools in a session. */
+export interface Invocations {
+  /** The oldest first. */
+  calls: Invocation[];
+  /** How many are kept: at most 1000. */
+  total: number;
+}
+
+/** A call of a tool. */
+export interface Invocation {
+  /** The tool. */
+  tool_name: string;
+  /** direct or chain. */
+  caller_type: string;
+  /** The chain that it was in, */
+  chain_id?: string;
+  /** and where. */
+  chain_index?: number;
+  /** The beginning of its arguments, as JSON. */
+  args: string;
+  /** It has answered. */
+  success: boolean;
+  /** The beginning of what it answered, as JSON. */
+  result?: string;
+  /** Why it failed. */
+  error?: string;
+  /** How long it took. */
+  elapsed_ms: number;
+  /** When it ended. */
+  at: string;
+}
+
 /** That exploring begins anew. */
 export interface ExploreReset {
   /** True: nothing is known any more. */
@@ -2596,6 +2672,43 @@ export interface ExploreTellArgs {
   artifacts?: {name: string; type?: string; text?: string}[];
 }
 
+export interface ToolboxListArgs {
+  /** The session. */
+  session_id: string;
+  /** Only this tool. */
+  name?: string;
+  /** Only those of this category. */
+  category?: string;
+}
+
+export interface ToolboxCallArgs {
+  /** The session. */
+  session_id: string;
+  /** The tool, as toolbox.list has it. */
+  name: string;
+  /** Its arguments, as its parameters say. */
+  args?: Record<string, any>;
+  /** The arguments as a text that is JSON, in place of args. */
+  json?: string;
+  /** The result as it is, however long; default: more than 5000 characters are a file in /workspace/results, and the result tells where and how it begins. */
+  whole?: boolean;
+  /** Who calls: code itself, or a chain of calls that was planned; default: direct. */
+  caller?: "direct" | "chain";
+  /** The chain that the call belongs to, */
+  chain_id?: string;
+  /** and its place there, from 0. */
+  chain_index?: number;
+  /** The function by which code has called, for the research tree. */
+  via?: "tool_call" | "TOOL" | "CALL" | "llm_call" | "llm_batch";
+}
+
+export interface ToolboxLogArgs {
+  /** The session. */
+  session_id: string;
+  /** The newest so many; default 100. */
+  limit?: number;
+}
+
 export interface ExploreResetArgs {
   /** The session. */
   session_id: string;
@@ -3571,6 +3684,12 @@ export class Operations {
    * cell.
    */
   exploreTell(args: ExploreTellArgs, options?: CallOptions): Promise<ExploreText>;
+  /** Lists the tools that code of this session can call, with what they take. */
+  toolboxList(args: ToolboxListArgs, options?: CallOptions): Promise<Toolbox>;
+  /** Calls a tool of the toolbox: in the session's sandbox, with its files. */
+  toolboxCall(args: ToolboxCallArgs, options?: CallOptions): Promise<ToolboxResult>;
+  /** The newest calls of tools in this session, with who called and how it went. */
+  toolboxLog(args: ToolboxLogArgs, options?: CallOptions): Promise<Invocations>;
   /**
    * Forgets the research tree, the log, findings and the answer; contexts, outputs and variables
    * stay.

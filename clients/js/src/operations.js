@@ -280,6 +280,27 @@ const EXPLORE_TELL = {
   query: [],
   flags: ["read_only"],
 };
+const TOOLBOX_LIST = {
+  name: "toolbox.list",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/toolbox",
+  query: ["name", "category"],
+  flags: ["read_only"],
+};
+const TOOLBOX_CALL = {
+  name: "toolbox.call",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/toolbox/{name}",
+  query: [],
+  flags: ["mutating"],
+};
+const TOOLBOX_LOG = {
+  name: "toolbox.log",
+  method: "GET",
+  path: "/v1/sessions/{session_id}/toolbox/log",
+  query: ["limit"],
+  flags: ["read_only"],
+};
 const EXPLORE_RESET = {
   name: "explore.reset",
   method: "POST",
@@ -1161,6 +1182,21 @@ export class Operations {
    */
   exploreTell(args, options) {
     return this._json(EXPLORE_TELL, args, options);
+  }
+
+  /** Lists the tools that code of this session can call, with what they take. */
+  toolboxList(args, options) {
+    return this._json(TOOLBOX_LIST, args, options);
+  }
+
+  /** Calls a tool of the toolbox: in the session's sandbox, with its files. */
+  toolboxCall(args, options) {
+    return this._json(TOOLBOX_CALL, args, options);
+  }
+
+  /** The newest calls of tools in this session, with who called and how it went. */
+  toolboxLog(args, options) {
+    return this._json(TOOLBOX_LOG, args, options);
   }
 
   /**

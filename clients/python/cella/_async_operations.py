@@ -26,9 +26,10 @@ from ._table import (
     SESSION_INSPECT, SESSION_INTERRUPT, SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES,
     SESSION_OUTPUT, SESSION_PLAN_ENTER, SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO,
     SESSION_RESUME, SESSION_SUSPEND, SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE,
-    STATE_GET, STATE_LIST, TOOL_BACK, TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT, TOOL_CREATE_NOTEBOOK,
-    TOOL_DELETE_CELL, TOOL_EXECUTE_CELL, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST,
-    TOOL_LOOK, TOOL_OUTCOME, TOOL_PEEK, TOOL_RECALL, TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL,
+    STATE_GET, STATE_LIST, TOOLBOX_CALL, TOOLBOX_LIST, TOOLBOX_LOG, TOOL_BACK,
+    TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT, TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL,
+    TOOL_EXECUTE_CELL, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST, TOOL_LOOK,
+    TOOL_OUTCOME, TOOL_PEEK, TOOL_RECALL, TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL,
     TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT, TRY_DISCARD
 )
 from ._wire import Op
@@ -729,6 +730,51 @@ class AsyncOperations:
         args: t.Dict[str, t.Any] = {"session_id": session_id, "variables": variables,
             "artifacts": artifacts}
         return t.cast(shapes.ExploreText, await self._json(EXPLORE_TELL, args))
+
+    async def toolbox_list(self, session_id: str, *, name: t.Optional[str] = None,
+                           category: t.Optional[str] = None) -> shapes.Toolbox:
+        """Lists the tools that code of this session can call, with what they take.
+
+        session_id: The session.
+        name: Only this tool.
+        category: Only those of this category.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "category": category}
+        return t.cast(shapes.Toolbox, await self._json(TOOLBOX_LIST, args))
+
+    async def toolbox_call(self, session_id: str, name: str, *,
+                           args: t.Optional[t.Mapping[str, t.Any]] = None,
+                           json: t.Optional[str] = None, whole: t.Optional[bool] = None,
+                           caller: t.Optional[t.Literal["direct", "chain"]] = None,
+                           chain_id: t.Optional[str] = None, chain_index: t.Optional[int] = None,
+                           via: t.Optional[t.Literal["tool_call", "TOOL", "CALL", "llm_call", "llm_batch"]] = None) -> shapes.ToolboxResult:
+        """Calls a tool of the toolbox: in the session's sandbox, with its files.
+
+        session_id: The session.
+        name: The tool, as toolbox.list has it.
+        args: Its arguments, as its parameters say.
+        json: The arguments as a text that is JSON, in place of args.
+        whole: The result as it is, however long; default: more than 5000 characters are a file in
+            /workspace/results, and the result tells where and how it begins.
+        caller: Who calls: code itself, or a chain of calls that was planned; default: direct.
+        chain_id: The chain that the call belongs to,
+        chain_index: and its place there, from 0.
+        via: The function by which code has called, for the research tree.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "args": args,
+            "json": json, "whole": whole, "caller": caller, "chain_id": chain_id,
+            "chain_index": chain_index, "via": via}
+        return t.cast(shapes.ToolboxResult, await self._json(TOOLBOX_CALL, args))
+
+    async def toolbox_log(self, session_id: str, *,
+                          limit: t.Optional[int] = None) -> shapes.Invocations:
+        """The newest calls of tools in this session, with who called and how it went.
+
+        session_id: The session.
+        limit: The newest so many; default 100.
+        """
+        args: t.Dict[str, t.Any] = {"session_id": session_id, "limit": limit}
+        return t.cast(shapes.Invocations, await self._json(TOOLBOX_LOG, args))
 
     async def explore_reset(self, session_id: str) -> shapes.ExploreReset:
         """Forgets the research tree, the log, findings and the answer; contexts, outputs and

@@ -78,6 +78,12 @@ EXPLORE_STUCK = Op("explore.stuck", "POST", "/v1/sessions/{session_id}/explore/s
 EXPLORE_STATE = Op("explore.state", "GET", "/v1/sessions/{session_id}/state", (), ("read_only",))
 EXPLORE_TELL = Op("explore.tell", "POST", "/v1/sessions/{session_id}/explore/state", (),
                   ("read_only",))
+TOOLBOX_LIST = Op("toolbox.list", "GET", "/v1/sessions/{session_id}/toolbox", ("name", "category"),
+                  ("read_only",))
+TOOLBOX_CALL = Op("toolbox.call", "POST", "/v1/sessions/{session_id}/toolbox/{name}", (),
+                  ("mutating",))
+TOOLBOX_LOG = Op("toolbox.log", "GET", "/v1/sessions/{session_id}/toolbox/log", ("limit",),
+                 ("read_only",))
 EXPLORE_RESET = Op("explore.reset", "POST", "/v1/sessions/{session_id}/reset", (), ("mutating",))
 EXPLORE_NODES = Op("explore.nodes", "POST", "/v1/sessions/{session_id}/explore/nodes", (),
                    ("read_only",))

@@ -737,6 +737,71 @@ class ExploreText(_ExploreTextAlways, total=False):
     """What was explored so far, as a text."""
 
 
+class _ToolboxAlways(t.TypedDict):
+    tools: t.List[ToolEntry]
+    total: int
+
+
+class Toolbox(_ToolboxAlways, total=False):
+    """The tools that code can call."""
+
+
+class _ToolEntryAlways(t.TypedDict):
+    name: str
+    category: str
+    description: str
+    parameters: t.Any
+    returns: str
+    side_effects: t.List[str]
+    permissions: t.List[str]
+    allowed_callers: t.List[str]
+    destructive: bool
+
+
+class ToolEntry(_ToolEntryAlways, total=False):
+    """A tool that code can call."""
+
+    examples: t.Any
+    schema: t.Any
+
+
+class _ToolboxResultAlways(t.TypedDict):
+    tool: str
+    result: t.Any
+    elapsed_ms: float
+
+
+class ToolboxResult(_ToolboxResultAlways, total=False):
+    """What a tool answers."""
+
+
+class _InvocationsAlways(t.TypedDict):
+    calls: t.List[Invocation]
+    total: int
+
+
+class Invocations(_InvocationsAlways, total=False):
+    """The calls of tools in a session."""
+
+
+class _InvocationAlways(t.TypedDict):
+    tool_name: str
+    caller_type: str
+    args: str
+    success: bool
+    elapsed_ms: float
+    at: str
+
+
+class Invocation(_InvocationAlways, total=False):
+    """A call of a tool."""
+
+    chain_id: str
+    chain_index: int
+    result: str
+    error: str
+
+
 class _ExploreResetAlways(t.TypedDict):
     reset: bool
 
