@@ -269,7 +269,7 @@ static void texts_are_cut_and_bytes_go_into_a_file(void **state)
     json_decref(answer.result);
     require_error(fetch(*state, "/png"), ERR_CONFLICT, "the page is no text but image/png");
     snprintf(url, sizeof(url), "http://%s/png", listed);
-    answer = fetch_by(*state, (struct fetch_request){url, domains, 1, 0, dup(to)});
+    answer = fetch_by(*state, (struct fetch_request){url, domains, 1, .to = dup(to)});
     require_member(&answer, "content_type", "image/png");
     assert_int_equal(json_integer_value(json_object_get(answer.result, "bytes")), 4);
     assert_int_equal(pread(to, bytes, sizeof(bytes), 0), 4);
@@ -284,7 +284,7 @@ static void what_is_not_listed_is_refused(void **state)
     char url[128];
     const char *const domains[] = {listed, "example.org", "*.example.com"};
     snprintf(url, sizeof(url), "http://%s/page", listed);
-    require_error(fetch_by(*state, (struct fetch_request){url, NULL, 0, 0, -1}), ERR_FORBIDDEN,
+    require_error(fetch_by(*state, (struct fetch_request){url, NULL, 0, .to = -1}), ERR_FORBIDDEN,
                   "no domain is listed");
     static const char *const refused[] = {
         "http://127.0.0.1/page",        "http://127.0.0.2:1/",    "http://evil.example.org/",
@@ -292,7 +292,7 @@ static void what_is_not_listed_is_refused(void **state)
         "http://example.org.evil.net/", "http://[::1]/",
     };
     for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-        require_error(fetch_by(*state, (struct fetch_request){refused[i], domains, 3, 0, -1}),
+        require_error(fetch_by(*state, (struct fetch_request){refused[i], domains, 3, .to = -1}),
                       ERR_FORBIDDEN, "is not among the domains");
     static const char *const unreadable[] = {
         "ftp://example.org/",
@@ -313,7 +313,7 @@ static void what_is_not_listed_is_refused(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(unreadable); i++) {
         struct answer answer =
-            fetch_by(*state, (struct fetch_request){unreadable[i], domains, 3, 0, -1});
+            fetch_by(*state, (struct fetch_request){unreadable[i], domains, 3, .to = -1});
         if (answer.result != NULL || answer.err.code != ERR_INVALID)
             fail_msg("%s: %s", unreadable[i], answer.err.message);
     }
@@ -326,12 +326,12 @@ static void names_of_private_addresses_are_refused(void **state)
     snprintf(url, sizeof(url), "http://localhost:%u/page", port);
     snprintf(entry, sizeof(entry), "localhost:%u", port);
     const char *const domains[] = {entry, listed, "[::1]"};
-    struct answer answer = fetch_by(*state, (struct fetch_request){url, domains, 1, 0, -1});
+    struct answer answer = fetch_by(*state, (struct fetch_request){url, domains, 1, .to = -1});
     require_error(answer, ERR_FORBIDDEN, "which is no address of the public Internet");
     char v6[32];
     snprintf(v6, sizeof(v6), "[::1]:%u", port);
     const char *const both[] = {entry, listed, v6};
-    answer = fetch_by(*state, (struct fetch_request){url, both, 3, 0, -1});
+    answer = fetch_by(*state, (struct fetch_request){url, both, 3, .to = -1});
     require_member(&answer, "title", "The & title");
     json_decref(answer.result);
 }
@@ -344,7 +344,7 @@ static void addresses_of_ipv6_are_fetched_from(void **state)
     snprintf(url, sizeof(url), "http://[::1]:%u/moved", port);
     snprintf(entry, sizeof(entry), "[::1]:%u", port);
     struct answer answer =
-        fetch_by(*state, (struct fetch_request){url, (const char *const[]){entry}, 1, 0, -1});
+        fetch_by(*state, (struct fetch_request){url, (const char *const[]){entry}, 1, .to = -1});
     require_member(&answer, "title", "The & title");
     json_decref(answer.result);
 }
@@ -363,7 +363,7 @@ static void redirections_are_checked_as_the_first_was(void **state)
     snprintf(entry, sizeof(entry), "localhost:%u", port);
     require_error(
         fetch_by(*state, (struct fetch_request){url, (const char *const[]){entry, "127.0.0.1:1"}, 2,
-                                                0, -1}),
+                                                .to = -1}),
         ERR_FORBIDDEN, "is not among the domains");
 }
 
@@ -375,16 +375,17 @@ static void servers_that_misbehave_are_told_of(void **state)
     require_error(fetch(*state, "/nonsense"), ERR_UPSTREAM, "did not answer as a server should");
     require_error(fetch(*state, "/short"), ERR_UPSTREAM, "did not answer as a server should");
     const char *const nobody[] = {"127.0.0.1:1", "name.invalid"};
-    require_error(fetch_by(*state, (struct fetch_request){"http://127.0.0.1:1/", nobody, 2, 0, -1}),
-                  ERR_UPSTREAM, "127.0.0.1:1 does not answer");
     require_error(
-        fetch_by(*state, (struct fetch_request){"http://name.invalid/", nobody, 2, 0, -1}),
+        fetch_by(*state, (struct fetch_request){"http://127.0.0.1:1/", nobody, 2, .to = -1}),
+        ERR_UPSTREAM, "127.0.0.1:1 does not answer");
+    require_error(
+        fetch_by(*state, (struct fetch_request){"http://name.invalid/", nobody, 2, .to = -1}),
         ERR_UPSTREAM, "name.invalid cannot be found");
     /* A server without TLS. */
     char url[64];
     snprintf(url, sizeof(url), "https://%s/page", listed);
     require_error(
-        fetch_by(*state, (struct fetch_request){url, (const char *const[]){listed}, 1, 0, -1}),
+        fetch_by(*state, (struct fetch_request){url, (const char *const[]){listed}, 1, .to = -1}),
         ERR_UPSTREAM, "did not answer as a server should");
 }
 
