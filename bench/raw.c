@@ -24,7 +24,9 @@ static int unpack_driver(const char *dir, struct err *e)
     mkdirat(dir_fd, DRIVER, 0700);
     mkdirat(dir_fd, DRIVER "__pycache__", 0700);
     for (const struct embedded_file *f = embedded_files; f->name != NULL; f++) {
-        if (strncmp(f->name, DRIVER, strlen(DRIVER)) != 0)
+        /* What lies in folders of its own is not the driver's: tools, which run elsewhere. */
+        if (strncmp(f->name, DRIVER, strlen(DRIVER)) != 0 ||
+            strchr(f->name + strlen(DRIVER), '/') != NULL)
             continue;
         int status = fd_create_file(dir_fd, f->name, f->data, f->size, 0600);
         if (status < 0)

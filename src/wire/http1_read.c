@@ -47,6 +47,7 @@ static int refuse_large_body(struct http1_parser *p)
         return refuse(p, 413, ERR_TOO_LARGE, "no body is taken here", "Leave it out.");
     size_t max = p->state == HTTP1_IN_HEAD ? HTTP1_BODY_LARGE_MAX : p->body.max;
     snprintf(what, sizeof(what), "the request's body is over %zu MiB", max / (size_t)MIB);
+    buf_free(&p->body); /* nobody reads it, and the connection may linger */
     return refuse(
         p, 413, ERR_TOO_LARGE, what,
         "Send less at once: a large file as several, which a cell joins (cat part* > file).");

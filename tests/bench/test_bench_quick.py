@@ -13,8 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness.daemon import find_binary  # noqa: E402
 
-SECTIONS = ("idle, memory, live, mcp, think, agent, spawn, oneshot, past, undo, crash, churn, "
-            "load, crowd, node, bash, grep")
+SECTIONS = ("idle, memory, live, mcp, tools, think, agent, spawn, oneshot, past, undo, crash, "
+            "churn, load, crowd, node, bash, grep")
 
 
 def bench(tmp_path, *args):

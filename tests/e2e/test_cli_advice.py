@@ -29,6 +29,8 @@ REST = re.compile(r'\b(?:GET|POST|PUT|DELETE|PATCH)\b|/v1\b|…/|"[a-z_]+"|\?[a-
 UNREACHABLE = {
     'Leave out "durable"': "isolation and durable are no flags",
     "Write an import statement": "of the configuration file, which has these words",
+    "Write JSON in quotes: ": "likewise",
+    "Write llm: {http: ": "likewise",
     'Give "title" or "metadata"': "a title without words is refused before",
     '"metadata" has more than': "no command sends metadata",
     'either "text" or "eof"': "refused before",
