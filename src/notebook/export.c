@@ -245,8 +245,8 @@ static bool export_is_unwritten(const struct export_task *x, const struct err *e
     *ret_row = (struct store_notebook){.id = session->id,
                                        .user = session->agent,
                                        .runtime = session->runtime->name,
-                                       .created_ms = session->life.spawned_at_ms,
-                                       .updated_ms = session->life.spawned_at_ms};
+                                       .created_ms = session->life.spawned_at_us / 1000,
+                                       .updated_ms = session->life.spawned_at_us / 1000};
     return true;
 }
 

@@ -28,8 +28,8 @@ struct store_notebook notebook_unwritten(const struct session *session)
         .id = session->id,
         .user = policy_agent_of(session),
         .runtime = session->runtime->name,
-        .created_ms = session->life.spawned_at_ms,
-        .updated_ms = session->life.spawned_at_ms,
+        .created_ms = session->life.spawned_at_us / 1000,
+        .updated_ms = session->life.spawned_at_us / 1000,
     };
 }
 

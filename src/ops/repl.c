@@ -448,7 +448,8 @@ static void put_listed(struct json_out *json, const struct session *session)
     json_put_member_str(json, "session_id", session->id);
     json_put_member_str(json, "runtime", session->runtime->name);
     json_put_member_str(json, "cwd", session->cwd);
-    json_put_member_str(json, "spawned_at", clock_rfc3339(session->life.spawned_at_ms, time));
+    json_put_member_str(json, "spawned_at",
+                        clock_rfc3339(session->life.spawned_at_us / 1000, time));
     json_put_member_int(json, "output_len", (int64_t)session_output_len(session));
     put_exit_code(json, session);
     json_put_object_end(json);

@@ -35,7 +35,8 @@ void put_session(struct json_out *json, const struct session *session)
     if (session->person != NULL)
         json_put_member_str(json, "user", session->person);
     json_put_member_str(json, "joined", session->joined[0] != '\0' ? session->joined : NULL);
-    json_put_member_str(json, "spawned_at", clock_rfc3339(session->life.spawned_at_ms, time));
+    json_put_member_str(json, "spawned_at",
+                        clock_rfc3339(session->life.spawned_at_us / 1000, time));
     json_put_member_str(json, "used_at", clock_rfc3339(session->life.last_cell_at_us / 1000, time));
     if (session->head != NULL && session->usage.at_ms > 0) {
         json_put_member_int(json, "memory_bytes", (int64_t)session->usage.memory_bytes);

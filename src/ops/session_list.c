@@ -125,7 +125,7 @@ static uint64_t key_of(const struct session *session, enum sort sort)
     case SORT_USED:
         return session->life.last_cell_at_us;
     case SORT_CREATED:
-        return session->life.spawned_at_ms;
+        return session->life.spawned_at_us;
     case SORT_MEMORY:
         return session->usage.memory_bytes;
     case SORT_CPU:

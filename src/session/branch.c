@@ -248,7 +248,8 @@ static int branch_begin_saved(struct branching *all, struct err *e)
     if (session == NULL)
         return -1;
     memcpy(session->branches.from, source->id, sizeof(session->branches.from));
-    session->life.spawned_at_ms = session->life.suspended_at_ms = clock_wall_ms();
+    session->life.spawned_at_us = clock_wall_us();
+    session->life.suspended_at_ms = session->life.spawned_at_us / 1000;
     timeline_add_saved(session, first, 0, all->manifest);
     saving_know(session);
     all->n_open++;

@@ -88,8 +88,7 @@ static void creation_init_lists(struct session *session)
 static void creation_enlist(struct session *session)
 {
     struct engine *engine = session->engine;
-    session->life.last_cell_at_us = clock_wall_us();
-    session->life.spawned_at_ms = session->life.last_cell_at_us / 1000;
+    session->life.last_cell_at_us = session->life.spawned_at_us = clock_wall_us();
     session->life.born_ms = session->life.idle_since_ms = clock_mono_ms();
     creation_init_lists(session);
     session->timer = loop_timer_new(engine->loop, engine->hooks->on_alarm, session);
@@ -214,7 +213,7 @@ static void creation_load_one(void *context, const struct store_session *row)
         engine->events.on_notice(engine->events.context, "session_not_loaded", text);
         return;
     }
-    session->life.spawned_at_ms = row->created_ms;
+    session->life.spawned_at_us = row->created_ms * 1000;
     session->life.suspended_at_ms = row->used_ms;
     session->life.last_cell_at_us = spec_last_cell_at_ms(spec, row->used_ms) * 1000;
     session->n_execs = session->forgotten_exec = row->n_execs;
@@ -249,8 +248,8 @@ struct session *session_revive(struct engine *engine, const char *id, const char
     struct session *session = session_make_suspended(engine, id, &request, e);
     if (session == NULL)
         return NULL;
-    session->life.spawned_at_ms = session->life.suspended_at_ms = clock_wall_ms();
-    session->life.last_cell_at_us = session->life.spawned_at_ms * 1000;
+    session->life.spawned_at_us = session->life.last_cell_at_us = clock_wall_us();
+    session->life.suspended_at_ms = session->life.spawned_at_us / 1000;
     session->n_execs = session->ended_exec = session->forgotten_exec = n_execs;
     session->saving.is_current = true;
     session->life.is_stale = true;

@@ -11,7 +11,8 @@ struct session;
 struct lifespan {
     uint32_t idle_timeout_secs; /* 0 if it may be idle for ever */
     uint32_t max_age_secs;      /* 0 if it may live for ever */
-    uint64_t spawned_at_ms;     /* wall clock */
+    /* Wall clock. In microseconds, because several sessions may be made in one millisecond. */
+    uint64_t spawned_at_us;
     /* Wall clock: when a cell last began or ended, or the session was made. What callers are told
      * as `used_at`, and what lists are sorted by; a look at the session does not count. In
      * microseconds, because several sessions may run a cell in one millisecond. */

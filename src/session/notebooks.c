@@ -76,7 +76,7 @@ int notebooks_put_row(struct live_notebook *notebook, const struct session *sess
         .runtime = session->runtime->name,
         .metadata = session->branches.from[0] != '\0' ? metadata : NULL,
         .spec = spec,
-        .created_ms = session->life.spawned_at_ms,
+        .created_ms = session->life.spawned_at_us / 1000,
         .count = 0,
     };
     if (store_put_notebook(notebook->engine->store, &row, e) < 0)

@@ -68,7 +68,7 @@ static int saving_put_row(struct session *session, struct err *e)
     struct store_session row = {.id = session->id,
                                 .spec = spec,
                                 .line = line,
-                                .created_ms = session->life.spawned_at_ms,
+                                .created_ms = session->life.spawned_at_us / 1000,
                                 .used_ms = clock_wall_ms(),
                                 .n_execs = session->n_execs,
                                 .n_checkpoints = session->timeline.last_id};
