@@ -219,8 +219,9 @@ void reply_deleted(struct call *call, const char *member, const char *name, cons
 
 /* "plan", its reason and when it was entered; nothing if there is none. NULL is no plan. */
 void put_plan(struct json_out *json, const struct plan *plan);
-/* Answers with `member` as the call has it, and the plan. */
-void reply_plan(struct call *call, const char *member, const struct plan *plan);
+/* Answers with the plan of the session, or of the call's agent, once it is on disk. */
+void reply_session_plan(struct call *call, struct session *session);
+void reply_agent_plan(struct call *call);
 
 /* "max_limits":{...}, those that are given. */
 void put_ceiling(struct json_out *json, const struct jail_limits *ceiling);

@@ -10,12 +10,11 @@ static const struct op_param plan_agent_enter_params[] = {
 static void plan_agent_enter_run(struct call *call)
 {
     struct err e;
-    const struct plan *plan;
     if (policy_enter_plan(call->policy, call_text(call, "agent", ""),
-                          call_text(call, "reason", NULL), &plan, &e) < 0)
+                          call_text(call, "reason", NULL), &e) < 0)
         call_fail(call, &e);
     else
-        reply_plan(call, "agent", plan);
+        reply_agent_plan(call);
 }
 
 static const struct op_verb plan_agent_enter_verb = {

@@ -9,7 +9,7 @@ static const struct op_param plan_agent_leave_params[] = {
 static void plan_agent_leave_run(struct call *call)
 {
     policy_leave_plan(call->policy, call_text(call, "agent", ""));
-    reply_plan(call, "agent", NULL);
+    reply_agent_plan(call);
 }
 
 static const struct op_verb plan_agent_leave_verb = {

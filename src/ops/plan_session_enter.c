@@ -13,7 +13,7 @@ static void plan_session_enter_run(struct call *call)
     if (session == NULL)
         return;
     plan_enter(&session->plan, call_text(call, "reason", NULL));
-    reply_plan(call, "session_id", &session->plan);
+    reply_session_plan(call, session);
 }
 
 static const struct op_verb plan_session_enter_verb = {

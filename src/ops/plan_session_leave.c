@@ -12,7 +12,7 @@ static void plan_session_leave_run(struct call *call)
     if (session == NULL)
         return;
     plan_leave(&session->plan);
-    reply_plan(call, "session_id", &session->plan);
+    reply_session_plan(call, session);
 }
 
 static const struct op_verb plan_session_leave_verb = {

@@ -93,8 +93,7 @@ int policy_admit(void *policy, struct engine *engine, const struct engine_candid
 /* ---- plan mode ---------------------------------------------------------------------------------
  */
 
-int policy_enter_plan(struct policy *p, const char *agent, const char *reason,
-                      const struct plan **ret_plan, struct err *e)
+int policy_enter_plan(struct policy *p, const char *agent, const char *reason, struct err *e)
 {
     /* Only those that exist: so no caller can fill the map. */
     if (config_find_agent(p->config, agent) == NULL) {
@@ -107,8 +106,15 @@ int policy_enter_plan(struct policy *p, const char *agent, const char *reason,
         map_set(&p->agent_plans, agent, plan);
     }
     plan_enter(plan, reason);
-    *ret_plan = plan;
     return 0;
+}
+
+void policy_resume_plan(void *policy, const char *agent, const char *reason, uint64_t entered_at_ms)
+{
+    struct policy *p = policy;
+    struct err gone; /* an agent that the configuration does not name any more */
+    if (policy_enter_plan(p, agent, reason, &gone) == 0)
+        plan_resume(map_get(&p->agent_plans, agent), reason, entered_at_ms);
 }
 
 void policy_leave_plan(struct policy *p, const char *agent)

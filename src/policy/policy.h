@@ -36,7 +36,9 @@ int policy_admit(void *policy, struct engine *engine, const struct engine_candid
                  struct err *e);
 
 /* Plan mode of agents. */
-int policy_enter_plan(struct policy *p, const char *agent, const char *reason,
-                      const struct plan **ret_plan, struct err *e);
+int policy_enter_plan(struct policy *p, const char *agent, const char *reason, struct err *e);
+/* As the store remembers it; see store_each_plan. */
+void policy_resume_plan(void *policy, const char *agent, const char *reason,
+                        uint64_t entered_at_ms);
 void policy_leave_plan(struct policy *p, const char *agent);
 const struct plan *policy_plan_of(const struct policy *p, const char *agent); /* NULL: none */

@@ -387,7 +387,8 @@ static int daemon_run(struct daemon *d, struct err *e)
     store_on_trouble(d->store, on_trouble, NULL);
     if (blob_open_store(dir, &d->blobs, e) < 0 || start_engine(d, e) < 0)
         return -1;
-    if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0) {
+    if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0 ||
+        store_each_plan(d->store, policy_resume_plan, &d->policy, &d->failure) < 0) {
         d->has_failed = true;
     } else {
         struct documents_config documents = {.has_cells_json = d->config.notebook.has_cells_json,

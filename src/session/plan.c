@@ -11,6 +11,13 @@ void plan_enter(struct plan *plan, const char *reason)
     plan->reason = reason != NULL ? mem_strdup(reason) : NULL;
 }
 
+void plan_resume(struct plan *plan, const char *reason, uint64_t entered_at_ms)
+{
+    plan_enter(plan, reason);
+    if (entered_at_ms > 0)
+        plan->entered_at_ms = entered_at_ms;
+}
+
 void plan_leave(struct plan *plan)
 {
     free(plan->reason);

@@ -15,4 +15,6 @@ static inline bool plan_is_on(const struct plan *plan)
 
 /* Who enters again says another reason; the time stays that of the first. */
 void plan_enter(struct plan *plan, const char *reason);
+/* As it was before the daemon was started again; a time of 0 is now. */
+void plan_resume(struct plan *plan, const char *reason, uint64_t entered_at_ms);
 void plan_leave(struct plan *plan);

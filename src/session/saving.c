@@ -8,6 +8,7 @@
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/line.h"
+#include "session/restore.h"
 #include "session/session.h"
 #include "session/spec.h"
 #include "session/tickets.h"
@@ -243,13 +244,15 @@ static void saving_keep_states(struct session *session)
     struct err ignored;
     struct timeline *timeline = &session->timeline;
     size_t most = MIN(session->engine->config.checkpoints_kept, (uint32_t)KEPT_MAX), n = 0;
-    uint64_t kept[KEPT_MAX + 2];
+    uint64_t kept[KEPT_MAX + 3]; /* and where it stands, where it goes, the beginning */
     for (struct list *node = timeline->checkpoints.prev; node != &timeline->checkpoints;) {
         struct checkpoint *checkpoint = CONTAINER_OF(node, struct checkpoint, node);
         node = node->prev;
         if (!checkpoint->is_saved)
             continue;
-        if (n < most || checkpoint == timeline->current) {
+        /* Where the session is on its way to is needed as much as where it stands. */
+        bool is_target = session->restore != NULL && checkpoint == session->restore->target;
+        if (n < most || checkpoint == timeline->current || is_target) {
             kept[n++] = checkpoint->id;
             continue;
         }

@@ -74,9 +74,11 @@ char *spec_write(const struct session *session)
         json_put_member_bool(&json, "exit_ends", true);
     if (session->exploring.is_on)
         json_put_member_bool(&json, "explore", true);
-    if (plan_is_on(&session->plan))
+    if (plan_is_on(&session->plan)) {
         json_put_member_str(&json, "plan",
                             session->plan.reason != NULL ? session->plan.reason : "");
+        json_put_member_int(&json, "plan_at_ms", (int64_t)session->plan.entered_at_ms);
+    }
     json_put_member_int(&json, "idle_timeout_secs", session->life.idle_timeout_secs);
     json_put_member_int(&json, "max_age_secs", session->life.max_age_secs);
     json_put_member_int(&json, "max_output_bytes", (int64_t)session->rings[OUTPUT_STDOUT].max);
@@ -145,8 +147,9 @@ int spec_write_request(const struct engine_config *config, const struct session_
 void spec_read_plan(const json_t *spec, struct plan *plan)
 {
     const char *reason = json_string_value(json_object_get(spec, "plan"));
+    json_int_t at_ms = json_integer_value(json_object_get(spec, "plan_at_ms"));
     if (reason != NULL)
-        plan_enter(plan, reason);
+        plan_resume(plan, reason[0] != '\0' ? reason : NULL, at_ms > 0 ? (uint64_t)at_ms : 0);
 }
 
 uint64_t spec_last_cell_at_ms(const json_t *spec, uint64_t fallback_ms)

@@ -115,6 +115,9 @@ static const char *const migrations[DB_VERSION] = {
     " session TEXT NOT NULL, task TEXT NOT NULL, action TEXT NOT NULL, log TEXT,"
     " UNIQUE(agent, user, id));"
     "CREATE INDEX memories_by_value ON memories(agent, user, q, updated_ms, embedding);",
+
+    "CREATE TABLE agent_plans(agent TEXT PRIMARY KEY, reason TEXT, entered_ms INTEGER NOT NULL)"
+    " WITHOUT ROWID;",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */

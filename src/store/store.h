@@ -305,6 +305,17 @@ int store_delete_task(struct store *store, const char *id, struct err *e);
 int store_each_task(struct store *store, void (*fn)(void *context, const struct store_task *row),
                     void *context, struct err *e);
 
+/* ---- plan mode of agents --------------------------------------------------------------------- */
+
+/* Remembers since when an agent is in plan mode, and why (NULL: nobody said); 0: it is not. */
+int store_put_plan(struct store *store, const char *agent, const char *reason,
+                   uint64_t entered_at_ms, struct err *e);
+
+typedef void (*store_plan_fn)(void *context, const char *agent, const char *reason,
+                              uint64_t entered_at_ms);
+/* For the start of the daemon, as store_each_session. */
+int store_each_plan(struct store *store, store_plan_fn fn, void *context, struct err *e);
+
 /* ---- what else there is ---------------------------------------------------------------------- */
 
 /* A number that only this data directory has, and that is never told. */

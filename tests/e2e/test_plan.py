@@ -6,9 +6,11 @@ import datetime
 import pytest
 
 from harness import host
+from harness.client import Result, Session
 
 pytestmark = pytest.mark.one_mode
 
+MIN = "default_profile: min\n"
 HINT = "Call ExitPlanMode { final_plan } when the plan is ready."
 
 
@@ -218,3 +220,35 @@ def test_a_dead_session_in_plan_mode_can_be_read(spawn):
     refusal(planned.client, "DELETE", planned.path)
     planned.client.call("DELETE", f"{planned.path}/plan")
     planned.kill()
+
+
+def test_plan_mode_outlives_the_daemon(launch):
+    data = launch.new_data()
+    first = launch(data=data, config=MIN)
+    session = first.client.spawn("min")
+    session.exec("x = 41", durable=True)
+    entered = first.client.call("PUT", f"{session.path}/plan", {"reason": "think first"})["plan"]
+    free = first.client.spawn("min")
+    free.exec("y = 1", durable=True)
+    first.client.call("PUT", f"{free.path}/plan", {})
+    first.client.call("DELETE", f"{free.path}/plan")
+    first.kill()
+    second = launch(data=data, config=MIN)
+    assert second.client.call("GET", session.path)["plan"] == entered
+    told = refusal(second.client, "POST", f"{session.path}/exec", {"code": "x = 0"})
+    assert told["entered_reason"] == "think first"
+    assert Session(second.client, Result({"session_id": free.id})).value("y") == "1"
+
+
+def test_plan_mode_of_an_agent_outlives_the_daemon(launch):
+    data = launch.new_data()
+    first = launch(data=data, config=MIN)
+    entered = first.client.call("PUT", "/v1/agents/default/plan", {"reason": "holiday"})["plan"]
+    first.kill()
+    second = launch(data=data, config=MIN)
+    told = refusal(second.client, "POST", "/v1/sessions", {})
+    assert (told["entered_reason"], told["entered_at"]) == ("holiday", entered["entered_at"])
+    second.client.call("DELETE", "/v1/agents/default/plan")
+    second.kill()
+    third = launch(data=data, config=MIN)
+    assert third.client.spawn("min").value("1 + 1") == "2"

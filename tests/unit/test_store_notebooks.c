@@ -219,7 +219,7 @@ static void cells_of_the_first_version_become_notebooks(void **state)
                 "INSERT INTO cells VALUES(2, 1, 10, 5, 'ok', 'two', NULL),"
                 " (1, 9, 30, 7, 'error', 'late', NULL), (1, 3, 20, 6, 'ok', 'early', NULL),"
                 " (77, 1, 1, 1, 'ok', 'of nobody', NULL); ALTER TABLE shared DROP COLUMN owner; "
-                "DROP TABLE tasks; DROP TABLE memories;"
+                "DROP TABLE tasks; DROP TABLE memories; DROP TABLE agent_plans;"
                 " ALTER TABLE states DROP COLUMN explored;"
                 " PRAGMA user_version=1");
     world_open(w);
@@ -250,7 +250,8 @@ static void displays_of_the_second_version_can_be_updated(void **state)
     world_close(w);
     exec_sql(w, "DROP TABLE displays; ALTER TABLE cells DROP COLUMN undone;"
                 " ALTER TABLE shared DROP COLUMN owner; DROP TABLE tasks; DROP TABLE memories;"
-                " ALTER TABLE states DROP COLUMN explored; PRAGMA user_version=2");
+                " DROP TABLE agent_plans; ALTER TABLE states DROP COLUMN explored;"
+                " PRAGMA user_version=2");
     world_open(w);
     put_run(w, "b", "completed", 2,
             "[{\"type\":\"text\",\"text\":\"new\",\"display_id\":\"x\",\"updates\":1}]");
