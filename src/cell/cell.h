@@ -14,6 +14,10 @@ enum {
 
 enum cell_kind { CELL_CODE, CELL_MARKDOWN, CELL_RAW };
 
+/* Who writes the state of a struct cell: cell_new (queued), queue_begin (running), outcome_retire
+ * (how it ended) and recording_dropped (it never ran). CELL_INPUT, and running while it is queued,
+ * are said in answers only. Rows are written by recording_put, and store/changes.c (edited: idle)
+ * and store/recover.c (the daemon was killed: died). */
 enum cell_state {
     CELL_IDLE,
     CELL_QUEUED,

@@ -242,7 +242,7 @@ void conn_refuse(struct conn *c, int status, const struct err *e, const char *al
 
 /* Nothing more to say. A socket closed with unread input would take our last answer with it, so our
  * side ends first and the client gets a moment to read and go. */
-static void linger(struct conn *c)
+static void conn_linger(struct conn *c)
 {
     if (c->has_ended || c->server->is_stopping) {
         conn_close(c);
@@ -263,7 +263,7 @@ void conn_advance(struct conn *c)
     if (loop_stream_queued(c->stream) > 0)
         return;
     if (!c->is_keep_alive || c->server->is_stopping) {
-        linger(c);
+        conn_linger(c);
         return;
     }
     http1_next(&c->http);
@@ -276,7 +276,7 @@ void conn_advance(struct conn *c)
     c->has_stream_head = false;
 }
 
-static void proceed(struct conn *c)
+static void conn_advance_and_settle(struct conn *c)
 {
     conn_advance(c);
     conn_settle(c);
@@ -285,7 +285,7 @@ static void proceed(struct conn *c)
 void conn_turn_away(struct conn *c, const struct err *e)
 {
     conn_refuse(c, err_http_status(e->code), e, NULL, true);
-    proceed(c);
+    conn_advance_and_settle(c);
 }
 
 void conn_answered(struct conn *c)
@@ -298,11 +298,11 @@ void conn_answered(struct conn *c)
     }
     conn_move(c, CONN_FLUSHING);
     if (c->is_feeding)
-        return; /* conn_feed is below us on the stack and goes on */
-    bool is_simple = !c->is_broken && loop_stream_queued(c->stream) == 0 && c->is_keep_alive &&
-                     !c->server->is_stopping && c->pending.len == 0 && !c->has_ended;
-    if (is_simple)
-        proceed(c);
+        return; /* conn_feed called us and goes on */
+    bool is_all_sent = !c->is_broken && loop_stream_queued(c->stream) == 0 && c->is_keep_alive &&
+                       !c->server->is_stopping && c->pending.len == 0 && !c->has_ended;
+    if (is_all_sent)
+        conn_advance_and_settle(c);
     else
         conn_defer(c);
 }

@@ -1,10 +1,12 @@
 /* One connection: requests in, one call at a time, answers out in order.
  *
- *     READING --complete--> CALLING --answered--> FLUSHING --sent--> READING
- *        |    (or its head, if the operation takes the body in pieces)
- *        |                     |                      |
- *        +--refused------------|----------------------+--last answer--> LINGERING --> CLOSED
- *                              +--client gone-----------------------------------------^
+ *     READING   -> CALLING    the request is complete, or its head if the operation takes the body
+ *                              in pieces
+ *               -> FLUSHING   it was refused
+ *     CALLING   -> FLUSHING   it was answered
+ *     FLUSHING  -> READING    the answer is sent, and the connection kept alive
+ *               -> LINGERING  the last answer is sent
+ *     any       -> CLOSED     the client is gone, a deadline is over
  *
  * Invariants: (1) an operation never finds its connection freed: memory stays until the socket's
  * handle is closed and no call is open; (2) nothing is parsed, and nothing is closed, from inside

@@ -208,7 +208,7 @@ static bool restore_leaves_present(const struct session *session)
 }
 
 /* The checkpoint of the present is complete, and what was written in the background is known. */
-static enum restore_progress restore_keep_present(struct session *session)
+static enum restore_progress restore_await_present(struct session *session)
 {
     const struct checkpoint *tip = session->timeline.current;
     if (tip != NULL && !timeline_is_settled(tip))
@@ -219,7 +219,7 @@ static enum restore_progress restore_keep_present(struct session *session)
     return PROGRESS_WAITS;
 }
 
-static bool restore_has_present(const struct session *session)
+static bool restore_still_has_line(const struct session *session)
 {
     return session->state != SESSION_RESTORING;
 }
@@ -263,7 +263,7 @@ static enum restore_progress restore_await_target(struct session *session)
     return is_asleep ? PROGRESS_DONE : PROGRESS_WAITS;
 }
 
-static bool restore_has_line(const struct session *session)
+static bool restore_left_a_head(const struct session *session)
 {
     return session->restore->old_head != 0;
 }
@@ -511,9 +511,9 @@ void restore_on_set(struct session *session)
 
 enum restore_step {
     STEP_LOOK_UP,
-    STEP_KEEP_PRESENT,
-    STEP_LEAVE,  /* where the way of a crash begins */
-    STEP_TARGET, /* where the next target is chosen, if one cannot be woken */
+    STEP_AWAIT_PRESENT,
+    STEP_LEAVE,         /* where the way of a crash begins */
+    STEP_LOOK_UP_AGAIN, /* where a crash, or an older target, comes in */
     STEP_SLEEP,
     STEP_CLEAR,
     STEP_MOVE_IN,
@@ -537,15 +537,15 @@ static const struct {
 } steps[STEPS] = {
     [STEP_LOOK_UP] = {"look up the state to load", restore_needs_state, restore_look_up,
                       PROGRESS_STAYS},
-    [STEP_KEEP_PRESENT] = {"make a checkpoint of the present", restore_leaves_present,
-                           restore_keep_present, PROGRESS_DONE},
-    [STEP_LEAVE] = {"leave the present line", restore_has_present, restore_leave_line,
+    [STEP_AWAIT_PRESENT] = {"wait for the checkpoint of the present", restore_leaves_present,
+                            restore_await_present, PROGRESS_DONE},
+    [STEP_LEAVE] = {"leave the present line", restore_still_has_line, restore_leave_line,
                     PROGRESS_FAILS},
-    [STEP_TARGET] = {"look up a newer durable copy", restore_needs_state, restore_look_up,
-                     PROGRESS_FAILS},
+    [STEP_LOOK_UP_AGAIN] = {"look up a newer durable copy", restore_needs_state, restore_look_up,
+                            PROGRESS_FAILS},
     [STEP_SLEEP] = {"wait for the checkpoint to sleep", restore_wants_sleeper, restore_await_target,
                     PROGRESS_OLDER},
-    [STEP_CLEAR] = {"end what ran since the checkpoint", restore_has_line, restore_clear,
+    [STEP_CLEAR] = {"end what ran since the checkpoint", restore_left_a_head, restore_clear,
                     PROGRESS_FAILS},
     [STEP_MOVE_IN] = {"enter a room of its own", restore_has_no_room, restore_enter,
                       PROGRESS_FAILS},
@@ -599,16 +599,18 @@ enum restore_outcome restore_advance(struct session *session)
         case PROGRESS_WAITS:
             return RESTORE_UNDER_WAY;
         case PROGRESS_OLDER:
-            /* Its files may have been restored by now: another's take their place. If the old
-             * interpreter is still there, that may be why: the number of processes is limited. */
+            /* The target did not wake. If the interpreter that was left still stands there stopped,
+             * it may use up the limit of processes: end it and try the same target once more. Else
+             * try the target's parent; its files replace those that were put back already. */
             if (!restore_end_left(session))
                 restore->target = restore->target->parent;
-            /* The state was the first target's. */
+            /* A state that was looked up belonged to the first target: do not ask again, except
+             * after a crash. */
             restore->has_asked |= restore->cause != RESTORE_CRASH;
-            restore_go_to_step(restore, STEP_TARGET);
+            restore_go_to_step(restore, STEP_LOOK_UP_AGAIN);
             break;
         case PROGRESS_AGAIN:
-            restore_go_to_step(restore, STEP_TARGET);
+            restore_go_to_step(restore, STEP_LOOK_UP_AGAIN);
             break;
         case PROGRESS_STAYS:
             return RESTORE_STAYED;

@@ -1,24 +1,27 @@
 /* What a session does next, in the daemon. Level-triggered: after every event the whole state is
- * looked at, in this order. No aspect of a session starts another; each changes its own struct,
- * leaves facts in it, and is asked or told here.
+ * looked at, in this order. An aspect of a session that has news leaves a flag in its own struct,
+ * and settle_facts tells the aspects concerned. What ends several aspects at once stands in queue.c
+ * (a cell), suspend.c and end.c (the session).
  *
  *   when                                            then
  *   --------------------------------------------------------------------------------------------
  *    1 its interpreter has ended                    a restoration begins, or the session ends
- *    2 it is dead                                   the files that it left can be read; no more
+ *    2 it is dead                                   only the files it left may still be read
  *    3 the running cell has its verdict             the cell is concluded: idle, or settling
- *    4 a turn is over; an aspect has left word      it is given back; the other is told
+ *    4 a turn is over                               the place is given back
+ *      an aspect has set a flag                     the aspects concerned are told
  *    5 it is suspended and somebody wants it        it gets a place and a restoration
  *    6 a restoration is under way                   its next steps; then its end for all aspects
- *      (one that waits for the end of interrupts chooses its target when the session is idle)
+ *      (an undo ordered while interrupts are on their way chooses its target once idle)
  *    7 its first interpreter has walked in          it is told where it works; then it has started
- *    8 a caller's file waits, its list is known     the order is given
+ *    8 a caller's file order waits, and no record
+ *      of /workspace is under way                   the order goes to the archivist
  *    9 a checkpoint is due, it has its turn         it is made
  *   10 the newest checkpoint is complete            a try is answered, branches begin
  *   11 a save is due, its checkpoint is complete    it begins, when it has its turn
  *   12 it is idle and a cell waits                  it begins, once its files are looked at
  *   13 somebody waits for files of the background   they are recorded
- *   14 it is to rest, and all of it is saved        it is suspended
+ *   14 its suspension is wanted, all is saved       it is suspended
  *   15 it is idle without an alarm                  the one timer is set for the background
  *
  * 6 comes before 8 to 14, which want a session that is not on its way; 8 before 9, because a file
@@ -99,7 +102,7 @@ static void settle_facts(struct session *session)
     }
     if (session->exploring.has_changed && session->state == SESSION_IDLE &&
         session->restore == NULL && !timeline_is_due(session)) {
-        /* By callers, while no cell ran: it belongs to the newest checkpoint. */
+        /* A caller explored between cells: what that changed belongs to the newest checkpoint. */
         timeline_amend_explored(session, session->timeline.current, exploring_keep(session));
         if (saving_is_on(session))
             session->files.has_news = true;
