@@ -145,6 +145,7 @@ def test_pages_that_never_end_or_lead_away(launch, pages):
 SHRINKS = """
 import os, threading
 is_over = False
+open('text', 'wb').close()  # it is there before the thread begins
 def shrink():
     with open('text', 'wb') as f:
         while not is_over:
