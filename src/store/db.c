@@ -116,8 +116,7 @@ static const char *const migrations[DB_VERSION] = {
     " UNIQUE(agent, user, id));"
     "CREATE INDEX memories_by_value ON memories(agent, user, q, updated_ms, embedding);",
 
-    "CREATE TABLE agent_plans(agent TEXT PRIMARY KEY, reason TEXT, entered_ms INTEGER NOT NULL)"
-    " WITHOUT ROWID;",
+    "CREATE TABLE agent_plans(agent TEXT PRIMARY KEY, reason TEXT, entered_ms INTEGER NOT NULL);",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
