@@ -4,6 +4,7 @@
 #include "policy/policy.h"
 #include "session/engine.h"
 #include "session/saving.h"
+#include "session/session.h"
 #include "store/store.h"
 #include "wire/json.h"
 
