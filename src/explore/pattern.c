@@ -2,6 +2,7 @@
  * it goes to PCRE2 as it is, line by line, and nothing is known of it. In a box, and in tests. */
 #include "explore/pattern.h"
 
+#include "base/utf8.h"
 #include "explore/explore.h"
 #include "explore/scan.h"
 
@@ -494,6 +495,11 @@ int pattern_read(struct pattern *p, const char *text, size_t len, bool is_litera
         err_set(e, ERR_TOO_LARGE, "the pattern has %zu bytes; %zu are allowed", len,
                 EXPLORE_PATTERN_MAX);
         return err_advise(e, "Search for parts of it, one after the other.");
+    }
+    size_t valid = utf8_valid_prefix(text, len);
+    if (valid < len) {
+        err_set(e, ERR_INVALID, "the pattern is no UTF-8 from byte %zu on", valid);
+        return err_advise(e, "Send it as UTF-8; \\xNN stands for a character by its number.");
     }
     if (is_literal) {
         pattern_read_literal(p, text, len);

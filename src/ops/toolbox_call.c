@@ -141,6 +141,7 @@ static void toolbox_call_assist(struct toolbox_visit *visit, struct session *ses
 {
     struct err e;
     const struct assist_request request = {.tool = tool,
+                                           .told = visit->entry->name,
                                            .args = args,
                                            .timeout_ms = visit->entry->timeout_ms,
                                            .is_whole = call_bool(visit->call, "whole", false)};

@@ -31,7 +31,7 @@ struct assist {
     struct session *session;
     struct assistant *assistant; /* that runs it; NULL: it waits */
     uint64_t id;
-    const char *tool;
+    const char *tool, *told; /* see struct assist_request */
     json_t *args;
     uint32_t timeout_ms;
     bool is_whole;
@@ -102,7 +102,7 @@ static void assistant_on_due(void *context)
         return;
     }
     if (assist != NULL) {
-        err_set(&e, ERR_TIMEOUT, "%s was not done within %g seconds and was ended", assist->tool,
+        err_set(&e, ERR_TIMEOUT, "%s was not done within %g seconds and was ended", assist->told,
                 assist->timeout_ms / 1000.0);
         err_advise(&e, "The session goes on. Ask the tool for less at a time.");
     } else {
@@ -164,7 +164,7 @@ static void assistant_on_end(struct head *head, const struct head_end_facts *fac
         head_signal(head, SIGKILL);
         return;
     }
-    const char *tool = assistant->assist != NULL ? assistant->assist->tool : "it";
+    const char *tool = assistant->assist != NULL ? assistant->assist->told : "it";
     if (!assistant->is_ready)
         head_describe_end(facts, why, sizeof(why));
     else if (facts->how != HEAD_EXITED)
@@ -318,6 +318,7 @@ struct assist *session_assist(struct session *session, const struct assist_reque
     *assist = (struct assist){.session = session,
                               .id = ++all->last_id,
                               .tool = request->tool,
+                              .told = request->told != NULL ? request->told : request->tool,
                               .args = json_incref(request->args),
                               .timeout_ms = request->timeout_ms,
                               .is_whole = request->is_whole,

@@ -245,7 +245,7 @@ class Worker(threading.Thread):
         """Asks until the cell has ended; the streams of all answers together."""
         seen = {"stdout": answer["stdout"], "stderr": answer["stderr"]}
         path = f"{room.session.path}/exec/{answer['number']}/continue"
-        while answer["status"] == "running":
+        while answer["status"] in ("running", "queued"):
             answer = self.client.call("POST", path, members)
             for stream in seen:
                 seen[stream] += answer[stream]

@@ -20,7 +20,6 @@ EXEMPT = {
     ("README.md", ""): "test_readme.py runs it, with a daemon that the commands start",
     ("CONTRIBUTING.md", ""): "builds and tests, as whoever runs this does",
     ("docs/TESTING.md", ""): "builds and tests, as whoever runs this does",
-    ("docs/ARCHITECTURE.md", "tests/shape.py"): "about the sources; lint runs it",
     ("docs/NOTEBOOKS.md", "cella run analysis"): "test_notebooks_page.py runs it",
     ("docs/NOTEBOOKS.md", "cella convert"): "test_notebooks_page.py runs it",
     ("docs/NOTEBOOKS.md", "cella notebook list"): "test_notebooks_page.py runs it",
