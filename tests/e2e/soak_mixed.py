@@ -24,12 +24,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness import daemon as daemons  # noqa: E402
 from harness import host  # noqa: E402
-from harness.client import ApiError, Session  # noqa: E402
+from harness.client import Answer, ApiError, Session  # noqa: E402
 
 WORKERS = 6
 TOKEN = re.compile(r"T[0-9a-f]{10}Z")
 # Of a warm daemon, over all rounds; of the warden, the steps by which a heap grows.
-GROWTH = {"heap_bytes": 2 << 20, "warden_data_kb": 264, "fds": 0, "warden_fds": 0, "processes": 0}
+GROWTH = {"heap_bytes": 2 << 20, "warden_data_kb": 264, "warden_fds": 0, "processes": 0,
+          "fds": 4}  # the two pipes that wait for the next cell; the first round may not leave them
 RUNTIMES = ("python", "node", "bash")
 
 # Cells, by what they do and runtime. {t} and {e} are tokens.
@@ -249,7 +250,7 @@ class Worker(threading.Thread):
             answer = self.client.call("POST", path, members)
             for stream in seen:
                 seen[stream] += answer[stream]
-        return {**answer, **seen}
+        return Answer({**answer, **seen})
 
     def ask(self, room):
         code, owner, t, e = room.write(ASK)
@@ -259,7 +260,7 @@ class Worker(threading.Thread):
         room.look(first, owner)
         path = f"{room.session.path}/input"
         answer = self.client.call("POST", path, {"text": e})
-        room.want({**answer, "stdout": first["stdout"] + answer["stdout"]}, owner, "ok",
+        room.want(Answer({**answer, "stdout": first["stdout"] + answer["stdout"]}), owner, "ok",
                   f"{t}\n{e}\n")
 
     def be_late(self, room):
@@ -270,7 +271,7 @@ class Worker(threading.Thread):
     def large(self, room):
         code, owner, t, _ = room.write(LARGE)
         answer = room.session.exec(code, budget=1000)
-        room.look({**answer, "stdout": answer["stdout"][:400], "stderr": ""}, owner)
+        room.look(Answer({**answer, "stdout": answer["stdout"][:400], "stderr": ""}), owner)
         if answer["status"] != "ok" or not answer["stdout"].startswith(t):
             raise Wrong(f"{owner}: {answer}")
 
