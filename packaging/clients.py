@@ -165,7 +165,7 @@ def py_method(op, suffix, kind, is_async):
     lines += py_dictionary(entries)
     more = {"json": ", data" if op.takes_bytes else "",
             "tunnel": ", method, path, data, headers"}.get(kind, "")
-    call = f"self._{kind}({constant(op)}, args{more})"
+    call = f"self._{kind}({constant(op)}, given{more})"
     call = "await " + call if begin == "async def" else call
     if kind == "json":
         call = f"t.cast({answers[kind]}, {call})"
@@ -187,7 +187,7 @@ def py_signature(begin, words, end):
 
 
 def py_dictionary(entries):
-    lines, row = [], "        args: t.Dict[str, t.Any] = {"
+    lines, row = [], "        given: t.Dict[str, t.Any] = {"
     for number, entry in enumerate(entries):
         piece = entry + (", " if number + 1 < len(entries) else "")
         if len((row + piece).rstrip()) > 98:

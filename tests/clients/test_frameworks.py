@@ -113,7 +113,7 @@ def test_a_tool_of_langchain_keeps_its_session(script):
 
 # The model is ours, and says what it was told to; everything else is the real package.
 OPENAI = """
-import asyncio, json, sys
+import asyncio, json, os, sys
 from agents import Agent, Model, ModelResponse, Runner, Usage
 from agents.mcp import MCPServerStdio
 from openai.types.responses import (ResponseFunctionToolCall, ResponseOutputMessage,
@@ -139,8 +139,9 @@ class Scripted(Model):
 
 async def main():
     model = Scripted(["x = 20", "x + 1", "1/0"])
-    async with MCPServerStdio(params={"command": sys.argv[1], "args": ["mcp"]},
-                              client_session_timeout_seconds=60) as cella:
+    params = {"command": sys.argv[1], "args": ["mcp"],
+              "env": {"CELLA_DATA": os.environ["CELLA_DATA"]}}  # which the SDK does not pass on
+    async with MCPServerStdio(params=params, client_session_timeout_seconds=60) as cella:
         agent = Agent(name="analyst", mcp_servers=[cella], model=model)
         assert (await Runner.run(agent, "add")).final_output == "done"
     assert model.tools == ["run", "wait", "back", "look", "file"]
@@ -158,13 +159,15 @@ def test_an_agent_of_openai_has_the_tools_over_mcp(script, daemon):
 
 
 ANTHROPIC = """
-import asyncio, sys
+import asyncio, os, sys
 from anthropic.lib.tools.mcp import async_mcp_tool
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 async def main():
-    server = StdioServerParameters(command=sys.argv[1], args=["mcp"])
+    # The SDK gives a server HOME and PATH only; without the data directory it starts a daemon.
+    server = StdioServerParameters(command=sys.argv[1], args=["mcp"],
+                                   env={"CELLA_DATA": os.environ["CELLA_DATA"]})
     async with stdio_client(server) as streams, ClientSession(*streams) as session:
         await session.initialize()
         tools = {t.name: async_mcp_tool(t, session) for t in (await session.list_tools()).tools}

@@ -34,7 +34,7 @@ ALIKE = {
         "A session is the user `cella`, uid and gid 1000, without further groups; its home is "
         "`/workspace`. Besides it there are the names `root` and `nobody`, who own what is not the "
         "session's.",
-        ((r"\bcella(-t\d+)?\b", "USER"), (r"\b(uid|gid|groups)=\d+", r"\1=N"))),
+        ((r"\bcella(-[ts]\d+-\d+)?\b", "USER"), (r"\b(uid|gid|groups)=\d+", r"\1=N"))),
     "host name": Difference(
         "The host's name", "Every session's host is called `cella`.", ((r"^\S+$", "HOST"),)),
     "times": Difference("", "", ((r"\d+\.\d+|\d+(?= ms)", "TIME"),)),

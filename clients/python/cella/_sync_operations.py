@@ -95,11 +95,11 @@ class Operations:
         files: The answer says which files of /workspace the cell added, changed or removed; it
             waits until they are recorded.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return t.cast(shapes.Answer, self._json(SESSION_EXEC, args))
+        return t.cast(shapes.Answer, self._json(SESSION_EXEC, given))
 
     def session_exec_text(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
                           budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
@@ -109,11 +109,11 @@ class Operations:
                           html: t.Optional[bool] = None, files: t.Optional[bool] = None) -> str:
         """Runs a cell in a session and answers with its output, value and error. The same as text
         for a model, in the order in which it happened."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return self._text(SESSION_EXEC, args)
+        return self._text(SESSION_EXEC, given)
 
     def session_exec_events(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
                             budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
@@ -124,11 +124,11 @@ class Operations:
                             files: t.Optional[bool] = None) -> Events:
         """Runs a cell in a session and answers with its output, value and error. Its events as they
         happen; the last one is `result`."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return self._events(SESSION_EXEC, args)
+        return self._events(SESSION_EXEC, given)
 
     def exec_continue(self, session_id: str, cell: str, *, budget: t.Optional[int] = None,
                       yield_ms: t.Optional[int] = None,
@@ -147,27 +147,27 @@ class Operations:
             (default; the answer is kept) or cancel. If it is given, a client that closes only its
             own side counts as gone too.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
             "yield_ms": yield_ms, "on_disconnect": on_disconnect}
-        return t.cast(shapes.Answer, self._json(EXEC_CONTINUE, args))
+        return t.cast(shapes.Answer, self._json(EXEC_CONTINUE, given))
 
     def exec_continue_text(self, session_id: str, cell: str, *, budget: t.Optional[int] = None,
                            yield_ms: t.Optional[int] = None,
                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> str:
         """Waits on for a cell that still ran when it was last asked about; answers with what is
         new. The same as text for a model, in the order in which it happened."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
             "yield_ms": yield_ms, "on_disconnect": on_disconnect}
-        return self._text(EXEC_CONTINUE, args)
+        return self._text(EXEC_CONTINUE, given)
 
     def exec_continue_events(self, session_id: str, cell: str, *, budget: t.Optional[int] = None,
                              yield_ms: t.Optional[int] = None,
                              on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> Events:
         """Waits on for a cell that still ran when it was last asked about; answers with what is
         new. Its events as they happen; the last one is `result`."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "budget": budget,
             "yield_ms": yield_ms, "on_disconnect": on_disconnect}
-        return self._events(EXEC_CONTINUE, args)
+        return self._events(EXEC_CONTINUE, given)
 
     def exec(self, code: str, *, runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
              profile: t.Optional[str] = None, state: t.Optional[str] = None,
@@ -200,12 +200,12 @@ class Operations:
         agent: On whose behalf, by a name of the configuration; without it the agent "default".
         binding: The inbound binding through which the agent was asked.
         """
-        args: t.Dict[str, t.Any] = {"code": code, "runtime": runtime, "profile": profile,
+        given: t.Dict[str, t.Any] = {"code": code, "runtime": runtime, "profile": profile,
             "state": state, "capture_state": capture_state, "state_name": state_name,
             "state_ttl_secs": state_ttl_secs, "files": files, "stdin": stdin,
             "timeout_ms": timeout_ms, "budget": budget, "html": html, "agent": agent,
             "binding": binding}
-        return t.cast(shapes.Run, self._json(EXEC, args))
+        return t.cast(shapes.Run, self._json(EXEC, given))
 
     def exec_events(self, code: str, *,
                     runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
@@ -218,12 +218,12 @@ class Operations:
                     binding: t.Optional[str] = None) -> Events:
         """Runs code once, in a sandbox of its own that ends with it. Its events as they happen; the
         last one is `result`."""
-        args: t.Dict[str, t.Any] = {"code": code, "runtime": runtime, "profile": profile,
+        given: t.Dict[str, t.Any] = {"code": code, "runtime": runtime, "profile": profile,
             "state": state, "capture_state": capture_state, "state_name": state_name,
             "state_ttl_secs": state_ttl_secs, "files": files, "stdin": stdin,
             "timeout_ms": timeout_ms, "budget": budget, "html": html, "agent": agent,
             "binding": binding}
-        return self._events(EXEC, args)
+        return self._events(EXEC, given)
 
     def session_input(self, session_id: str, *, text: t.Optional[str] = None,
                       eof: t.Optional[bool] = None, number: t.Optional[int] = None,
@@ -244,10 +244,10 @@ class Operations:
             (default; the answer is kept) or cancel. If it is given, a client that closes only its
             own side counts as gone too.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
             "number": number, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect}
-        return t.cast(shapes.Answer, self._json(SESSION_INPUT, args))
+        return t.cast(shapes.Answer, self._json(SESSION_INPUT, given))
 
     def session_input_text(self, session_id: str, *, text: t.Optional[str] = None,
                            eof: t.Optional[bool] = None, number: t.Optional[int] = None,
@@ -255,10 +255,10 @@ class Operations:
                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> str:
         """Gives a line to the cell that waits for one, and waits for its next answer. The same as
         text for a model, in the order in which it happened."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
             "number": number, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect}
-        return self._text(SESSION_INPUT, args)
+        return self._text(SESSION_INPUT, given)
 
     def session_input_events(self, session_id: str, *, text: t.Optional[str] = None,
                              eof: t.Optional[bool] = None, number: t.Optional[int] = None,
@@ -266,18 +266,18 @@ class Operations:
                              on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> Events:
         """Gives a line to the cell that waits for one, and waits for its next answer. Its events as
         they happen; the last one is `result`."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "text": text, "eof": eof,
             "number": number, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect}
-        return self._events(SESSION_INPUT, args)
+        return self._events(SESSION_INPUT, given)
 
     def session_interrupt(self, session_id: str) -> shapes.Interrupted:
         """Interrupts the running cell, as Ctrl-C would; the session keeps its state.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Interrupted, self._json(SESSION_INTERRUPT, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Interrupted, self._json(SESSION_INTERRUPT, given))
 
     def session_output(self, session_id: str, *, number: t.Optional[int] = None,
                        offset: t.Optional[int] = None, limit: t.Optional[int] = None,
@@ -290,9 +290,9 @@ class Operations:
         limit: Bytes at most; default 65536.
         stream: Which of the two; default stdout.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "number": number, "offset": offset,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "number": number, "offset": offset,
             "limit": limit, "stream": stream}
-        return t.cast(shapes.OutputPage, self._json(SESSION_OUTPUT, args))
+        return t.cast(shapes.OutputPage, self._json(SESSION_OUTPUT, given))
 
     def session_names(self, session_id: str, *, max: t.Optional[int] = None) -> shapes.NameList:
         """Lists the names that the session's code has made, with types and sizes; of a busy session
@@ -301,8 +301,8 @@ class Operations:
         session_id: The session.
         max: How many names at most; default 1000.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "max": max}
-        return t.cast(shapes.NameList, self._json(SESSION_NAMES, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "max": max}
+        return t.cast(shapes.NameList, self._json(SESSION_NAMES, given))
 
     def session_file_put(self, session_id: str, path: str, data: Data) -> shapes.FilePut:
         """Puts a file into the session's workspace, or in place of one: the body is its bytes.
@@ -310,8 +310,8 @@ class Operations:
         session_id: The session.
         path: The file, below /workspace: data/points.csv. Slashes may stand as they are.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
-        return t.cast(shapes.FilePut, self._json(SESSION_FILE_PUT, args, data))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return t.cast(shapes.FilePut, self._json(SESSION_FILE_PUT, given, data))
 
     def session_file_get(self, session_id: str, path: str) -> bytes:
         """A file of the session's workspace, as it is now; parts of it by the Range header.
@@ -319,8 +319,8 @@ class Operations:
         session_id: The session.
         path: The file, below /workspace: data/points.csv. Slashes may stand as they are.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
-        return self._bytes(SESSION_FILE_GET, args)
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return self._bytes(SESSION_FILE_GET, given)
 
     def session_file_delete(self, session_id: str, path: str, *,
                             recursive: t.Optional[bool] = None) -> shapes.DeletedFile:
@@ -330,8 +330,9 @@ class Operations:
         path: The file, below /workspace: data/points.csv. Slashes may stand as they are.
         recursive: Deletes a folder with all that is in it.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "recursive": recursive}
-        return t.cast(shapes.DeletedFile, self._json(SESSION_FILE_DELETE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path,
+            "recursive": recursive}
+        return t.cast(shapes.DeletedFile, self._json(SESSION_FILE_DELETE, given))
 
     def session_file_list(self, session_id: str, *, path: t.Optional[str] = None,
                           recursive: t.Optional[bool] = None, pattern: t.Optional[str] = None,
@@ -346,9 +347,9 @@ class Operations:
         after: The next page: what the last answer has as its next.
         limit: How many at most; default 200. Fewer come if their names are long.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path,
             "recursive": recursive, "pattern": pattern, "after": after, "limit": limit}
-        return t.cast(shapes.FileList, self._json(SESSION_FILE_LIST, args))
+        return t.cast(shapes.FileList, self._json(SESSION_FILE_LIST, given))
 
     def session_file_stat(self, session_id: str, path: str) -> shapes.FileEntry:
         """What a path of the workspace is: its type, bytes, mode and time.
@@ -356,8 +357,8 @@ class Operations:
         session_id: The session.
         path: The file, below /workspace: data/points.csv. Slashes may stand as they are.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
-        return t.cast(shapes.FileEntry, self._json(SESSION_FILE_STAT, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return t.cast(shapes.FileEntry, self._json(SESSION_FILE_STAT, given))
 
     def session_file_mkdir(self, session_id: str, path: str) -> shapes.FolderMade:
         """Makes a folder in the session's workspace; one that is there already is fine.
@@ -365,8 +366,8 @@ class Operations:
         session_id: The session.
         path: The folder, below /workspace. Folders on the way are made.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
-        return t.cast(shapes.FolderMade, self._json(SESSION_FILE_MKDIR, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return t.cast(shapes.FolderMade, self._json(SESSION_FILE_MKDIR, given))
 
     def session_file_move(self, session_id: str, path: str, to: str, *,
                           replace: t.Optional[bool] = None) -> shapes.FileEntry:
@@ -377,9 +378,9 @@ class Operations:
         to: Its new path. Folders on the way are made.
         replace: Takes the place of a file that is there.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "to": to,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "to": to,
             "replace": replace}
-        return t.cast(shapes.FileEntry, self._json(SESSION_FILE_MOVE, args))
+        return t.cast(shapes.FileEntry, self._json(SESSION_FILE_MOVE, given))
 
     def session_file_copy(self, session_id: str, path: str, to: str, *,
                           replace: t.Optional[bool] = None) -> shapes.FileEntry:
@@ -390,9 +391,9 @@ class Operations:
         to: Its new path. Folders on the way are made.
         replace: Takes the place of a file that is there.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "to": to,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "to": to,
             "replace": replace}
-        return t.cast(shapes.FileEntry, self._json(SESSION_FILE_COPY, args))
+        return t.cast(shapes.FileEntry, self._json(SESSION_FILE_COPY, given))
 
     def session_archive_get(self, session_id: str, *, path: t.Optional[str] = None) -> bytes:
         """A folder of the workspace as a tar archive, packed while it is sent.
@@ -400,8 +401,8 @@ class Operations:
         session_id: The session.
         path: A folder below /workspace; default: /workspace itself.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
-        return self._bytes(SESSION_ARCHIVE_GET, args)
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return self._bytes(SESSION_ARCHIVE_GET, given)
 
     def session_archive_put(self, session_id: str, data: Data, *,
                             path: t.Optional[str] = None) -> shapes.Unpacked:
@@ -410,8 +411,8 @@ class Operations:
         session_id: The session.
         path: A folder below /workspace; default: /workspace itself.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
-        return t.cast(shapes.Unpacked, self._json(SESSION_ARCHIVE_PUT, args, data))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return t.cast(shapes.Unpacked, self._json(SESSION_ARCHIVE_PUT, given, data))
 
     def session_file_events(self, session_id: str, *, path: t.Optional[str] = None) -> Events:
         """What changes in a folder of the workspace, as server-sent events, while it does.
@@ -419,8 +420,8 @@ class Operations:
         session_id: The session.
         path: A folder below /workspace; default: /workspace itself.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
-        return self._events(SESSION_FILE_EVENTS, args)
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path}
+        return self._events(SESSION_FILE_EVENTS, given)
 
     def context_load(self, session_id: str, *, name: t.Optional[str] = None,
                      path: t.Optional[str] = None, member: t.Optional[str] = None,
@@ -435,9 +436,9 @@ class Operations:
         url: or a page of a domain that web_domains lists for its agent,
         text: or the text itself.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "path": path,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "path": path,
             "member": member, "url": url, "text": text}
-        return t.cast(shapes.Context, self._json(CONTEXT_LOAD, args))
+        return t.cast(shapes.Context, self._json(CONTEXT_LOAD, given))
 
     def context_put(self, session_id: str, name: str, data: Data) -> shapes.Context:
         """Makes the body a context, however large it is.
@@ -445,8 +446,8 @@ class Operations:
         session_id: The session.
         name: Its name.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
-        return t.cast(shapes.Context, self._json(CONTEXT_PUT, args, data))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
+        return t.cast(shapes.Context, self._json(CONTEXT_PUT, given, data))
 
     def context_get(self, session_id: str, name: str) -> shapes.Context:
         """Tells how large a context is.
@@ -454,16 +455,16 @@ class Operations:
         session_id: The session.
         name: Its name.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
-        return t.cast(shapes.Context, self._json(CONTEXT_GET, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
+        return t.cast(shapes.Context, self._json(CONTEXT_GET, given))
 
     def context_list(self, session_id: str) -> shapes.Contexts:
         """Lists the contexts of a session.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Contexts, self._json(CONTEXT_LIST, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Contexts, self._json(CONTEXT_LIST, given))
 
     def context_delete(self, session_id: str, name: str) -> shapes.ContextDeleted:
         """Forgets a context; checkpoints from before still have it.
@@ -471,8 +472,8 @@ class Operations:
         session_id: The session.
         name: Its name.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
-        return t.cast(shapes.ContextDeleted, self._json(CONTEXT_DELETE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name}
+        return t.cast(shapes.ContextDeleted, self._json(CONTEXT_DELETE, given))
 
     def explore_peek(self, session_id: str, *, n: t.Optional[int] = None,
                      offset: t.Optional[int] = None, context: t.Optional[str] = None,
@@ -487,9 +488,9 @@ class Operations:
         file_path: Instead of a context: a file below /workspace.
         quiet: Leaves the call out of the research tree and the log.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "n": n, "offset": offset,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "n": n, "offset": offset,
             "context": context, "file_path": file_path, "quiet": quiet}
-        return t.cast(shapes.Peek, self._json(EXPLORE_PEEK, args))
+        return t.cast(shapes.Peek, self._json(EXPLORE_PEEK, given))
 
     def explore_grep(self, session_id: str, pattern: str, *, context_lines: t.Optional[int] = None,
                      max_results: t.Optional[int] = None, literal: t.Optional[bool] = None,
@@ -508,10 +509,10 @@ class Operations:
         file_path: Instead of a context: a file below /workspace.
         quiet: Leaves the call out of the research tree and the log.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "pattern": pattern,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "pattern": pattern,
             "context_lines": context_lines, "max_results": max_results, "literal": literal,
             "case": case, "context": context, "file_path": file_path, "quiet": quiet}
-        return t.cast(shapes.Grep, self._json(EXPLORE_GREP, args))
+        return t.cast(shapes.Grep, self._json(EXPLORE_GREP, given))
 
     def explore_chunks(self, session_id: str, *, n_chunks: t.Optional[int] = None,
                        overlap: t.Optional[int] = None, context: t.Optional[str] = None,
@@ -526,9 +527,9 @@ class Operations:
         file_path: Instead of a context: a file below /workspace.
         quiet: Leaves the call out of the research tree and the log.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "n_chunks": n_chunks,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "n_chunks": n_chunks,
             "overlap": overlap, "context": context, "file_path": file_path, "quiet": quiet}
-        return t.cast(shapes.Chunks, self._json(EXPLORE_CHUNKS, args))
+        return t.cast(shapes.Chunks, self._json(EXPLORE_CHUNKS, given))
 
     def explore_summarize_chunks(self, session_id: str, *, task: t.Optional[str] = None,
                                  n_chunks: t.Optional[int] = None, overlap: t.Optional[int] = None,
@@ -545,9 +546,9 @@ class Operations:
         file_path: Instead of a context: a file below /workspace.
         quiet: Leaves the call out of the research tree and the log.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "task": task, "n_chunks": n_chunks,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "task": task, "n_chunks": n_chunks,
             "overlap": overlap, "context": context, "file_path": file_path, "quiet": quiet}
-        return t.cast(shapes.ChunkSummaries, self._json(EXPLORE_SUMMARIZE_CHUNKS, args))
+        return t.cast(shapes.ChunkSummaries, self._json(EXPLORE_SUMMARIZE_CHUNKS, given))
 
     def explore_archive_open(self, session_id: str, file_path: str, *,
                              inside: t.Optional[str] = None, quiet: t.Optional[bool] = None,
@@ -560,9 +561,9 @@ class Operations:
         quiet: Leaves the call out of the research tree and the log.
         toon: Adds the answer as TOON, where that is shorter.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
             "inside": inside, "quiet": quiet, "toon": toon}
-        return t.cast(shapes.Archive, self._json(EXPLORE_ARCHIVE_OPEN, args))
+        return t.cast(shapes.Archive, self._json(EXPLORE_ARCHIVE_OPEN, given))
 
     def explore_archive_file(self, session_id: str, file_path: str, member: str, *,
                              n: t.Optional[int] = None, offset: t.Optional[int] = None,
@@ -576,9 +577,9 @@ class Operations:
         offset: How many come before; default 0.
         quiet: Leaves the call out of the research tree and the log.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
             "member": member, "n": n, "offset": offset, "quiet": quiet}
-        return t.cast(shapes.Peek, self._json(EXPLORE_ARCHIVE_FILE, args))
+        return t.cast(shapes.Peek, self._json(EXPLORE_ARCHIVE_FILE, given))
 
     def explore_archive_search(self, session_id: str, file_path: str, query: str, *,
                                max_results: t.Optional[int] = None, quiet: t.Optional[bool] = None,
@@ -592,9 +593,9 @@ class Operations:
         quiet: Leaves the call out of the research tree and the log.
         toon: Adds the answer as TOON, where that is shorter.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path,
             "query": query, "max_results": max_results, "quiet": quiet, "toon": toon}
-        return t.cast(shapes.ArchiveHits, self._json(EXPLORE_ARCHIVE_SEARCH, args))
+        return t.cast(shapes.ArchiveHits, self._json(EXPLORE_ARCHIVE_SEARCH, given))
 
     def explore_archive_extract(self, session_id: str, file_path: str, *,
                                 to: t.Optional[str] = None,
@@ -606,9 +607,9 @@ class Operations:
         to: The folder below /workspace; default: /workspace itself.
         quiet: Leaves the call out of the research tree and the log.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path, "to": to,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "file_path": file_path, "to": to,
             "quiet": quiet}
-        return t.cast(shapes.Extracted, self._json(EXPLORE_ARCHIVE_EXTRACT, args))
+        return t.cast(shapes.Extracted, self._json(EXPLORE_ARCHIVE_EXTRACT, given))
 
     def explore_web_fetch(self, session_id: str, url: str, *, max_chars: t.Optional[int] = None,
                           quiet: t.Optional[bool] = None) -> shapes.Page:
@@ -620,9 +621,9 @@ class Operations:
         max_chars: How many characters of its text; default 10000.
         quiet: Leaves the call out of the research tree and the log.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "url": url, "max_chars": max_chars,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "url": url, "max_chars": max_chars,
             "quiet": quiet}
-        return t.cast(shapes.Page, self._json(EXPLORE_WEB_FETCH, args))
+        return t.cast(shapes.Page, self._json(EXPLORE_WEB_FETCH, given))
 
     def explore_list_dir(self, session_id: str, *, path: t.Optional[str] = None,
                          quiet: t.Optional[bool] = None,
@@ -634,9 +635,9 @@ class Operations:
         quiet: Leaves the call out of the research tree and the log.
         toon: Adds the answer as TOON, where that is shorter.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "quiet": quiet,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "quiet": quiet,
             "toon": toon}
-        return t.cast(shapes.Dir, self._json(EXPLORE_LIST_DIR, args))
+        return t.cast(shapes.Dir, self._json(EXPLORE_LIST_DIR, given))
 
     def explore_file_info(self, session_id: str, *, path: t.Optional[str] = None,
                           quiet: t.Optional[bool] = None,
@@ -648,9 +649,9 @@ class Operations:
         quiet: Leaves the call out of the research tree and the log.
         toon: Adds the answer as TOON, where that is shorter.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "quiet": quiet,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "path": path, "quiet": quiet,
             "toon": toon}
-        return t.cast(shapes.FileInfo, self._json(EXPLORE_FILE_INFO, args))
+        return t.cast(shapes.FileInfo, self._json(EXPLORE_FILE_INFO, given))
 
     def explore_mark_finding(self, session_id: str, content: str, *, tags: t.Optional[str] = None,
                              source_file: t.Optional[str] = None,
@@ -665,18 +666,18 @@ class Operations:
         source_page: its page,
         source_section: its section.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "content": content, "tags": tags,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "content": content, "tags": tags,
             "source_file": source_file, "source_page": source_page,
             "source_section": source_section}
-        return t.cast(shapes.Finding, self._json(EXPLORE_MARK_FINDING, args))
+        return t.cast(shapes.Finding, self._json(EXPLORE_MARK_FINDING, given))
 
     def explore_list_findings(self, session_id: str) -> shapes.Findings:
         """Lists what was noted as found.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Findings, self._json(EXPLORE_LIST_FINDINGS, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Findings, self._json(EXPLORE_LIST_FINDINGS, given))
 
     def explore_final(self, session_id: str, answer: str) -> shapes.Final:
         """Gives the answer to the agent's task; the answer of the cell that calls it has it.
@@ -684,8 +685,8 @@ class Operations:
         session_id: The session.
         answer: The answer to the agent's task.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "answer": answer}
-        return t.cast(shapes.Final, self._json(EXPLORE_FINAL, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "answer": answer}
+        return t.cast(shapes.Final, self._json(EXPLORE_FINAL, given))
 
     def explore_stuck(self, session_id: str, *, reason: t.Optional[str] = None) -> shapes.Stuck:
         """Says that the agent's task cannot be done, and why.
@@ -693,16 +694,16 @@ class Operations:
         session_id: The session.
         reason: Why there is no way on.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "reason": reason}
-        return t.cast(shapes.Stuck, self._json(EXPLORE_STUCK, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "reason": reason}
+        return t.cast(shapes.Stuck, self._json(EXPLORE_STUCK, given))
 
     def explore_state(self, session_id: str) -> shapes.ExploreState:
         """Tells what was explored so far, as a text for models and in parts.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.ExploreState, self._json(EXPLORE_STATE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.ExploreState, self._json(EXPLORE_STATE, given))
 
     def explore_tell(self, session_id: str, *,
                      variables: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
@@ -714,9 +715,9 @@ class Operations:
         variables: The names that code has made, as it sees them now.
         artifacts: Likewise what it keeps in artifacts.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "variables": variables,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "variables": variables,
             "artifacts": artifacts}
-        return t.cast(shapes.ExploreText, self._json(EXPLORE_TELL, args))
+        return t.cast(shapes.ExploreText, self._json(EXPLORE_TELL, given))
 
     def toolbox_list(self, session_id: str, *, name: t.Optional[str] = None,
                      category: t.Optional[str] = None) -> shapes.Toolbox:
@@ -726,8 +727,8 @@ class Operations:
         name: Only this tool.
         category: Only those of this category.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "category": category}
-        return t.cast(shapes.Toolbox, self._json(TOOLBOX_LIST, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "category": category}
+        return t.cast(shapes.Toolbox, self._json(TOOLBOX_LIST, given))
 
     def toolbox_call(self, session_id: str, name: str, *,
                      args: t.Optional[t.Mapping[str, t.Any]] = None, json: t.Optional[str] = None,
@@ -748,10 +749,10 @@ class Operations:
         chain_index: and its place there, from 0.
         via: The function by which code has called, for the research tree.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "args": args,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "args": args,
             "json": json, "whole": whole, "caller": caller, "chain_id": chain_id,
             "chain_index": chain_index, "via": via}
-        return t.cast(shapes.ToolboxResult, self._json(TOOLBOX_CALL, args))
+        return t.cast(shapes.ToolboxResult, self._json(TOOLBOX_CALL, given))
 
     def toolbox_log(self, session_id: str, *, limit: t.Optional[int] = None) -> shapes.Invocations:
         """The newest calls of tools in this session, with who called and how it went.
@@ -759,8 +760,8 @@ class Operations:
         session_id: The session.
         limit: The newest so many; default 100.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "limit": limit}
-        return t.cast(shapes.Invocations, self._json(TOOLBOX_LOG, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "limit": limit}
+        return t.cast(shapes.Invocations, self._json(TOOLBOX_LOG, given))
 
     def explore_reset(self, session_id: str) -> shapes.ExploreReset:
         """Forgets the research tree, the log, findings and the answer; contexts, outputs and
@@ -768,8 +769,8 @@ class Operations:
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.ExploreReset, self._json(EXPLORE_RESET, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.ExploreReset, self._json(EXPLORE_RESET, given))
 
     def explore_nodes(self, session_id: str, which: t.Literal["unanalyzed", "lineage"], *,
                       node: t.Optional[str] = None) -> shapes.Nodes:
@@ -779,16 +780,16 @@ class Operations:
         which: Those that nobody has looked into, or what led to one.
         node: That one: G1.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "which": which, "node": node}
-        return t.cast(shapes.Nodes, self._json(EXPLORE_NODES, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "which": which, "node": node}
+        return t.cast(shapes.Nodes, self._json(EXPLORE_NODES, given))
 
     def explore_research(self, session_id: str) -> shapes.Research:
         """Tells the research tree and the exploration log: to_dict() in a cell.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Research, self._json(EXPLORE_RESEARCH, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Research, self._json(EXPLORE_RESEARCH, given))
 
     def explore_set_research(self, session_id: str, *,
                              tree: t.Optional[t.Mapping[str, t.Any]] = None,
@@ -800,8 +801,8 @@ class Operations:
         tree: A research tree, as explore.research tells it,
         log: and a log. What is not given stays.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "tree": tree, "log": log}
-        return t.cast(shapes.Research, self._json(EXPLORE_SET_RESEARCH, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "tree": tree, "log": log}
+        return t.cast(shapes.Research, self._json(EXPLORE_SET_RESEARCH, given))
 
     def explore_mark(self, session_id: str, node: str,
                      status: t.Literal["analyzed", "stale"]) -> shapes.Mark:
@@ -811,8 +812,8 @@ class Operations:
         node: Its id: G1.
         status: What it is from now on.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "node": node, "status": status}
-        return t.cast(shapes.Mark, self._json(EXPLORE_MARK, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "node": node, "status": status}
+        return t.cast(shapes.Mark, self._json(EXPLORE_MARK, given))
 
     def explore_recall(self, session_id: str, query: str, *, toon: t.Optional[bool] = None,
                        quiet: t.Optional[bool] = None) -> shapes.Recall:
@@ -824,9 +825,9 @@ class Operations:
         toon: Adds the answer as TOON, where that is shorter.
         quiet: Leaves the call out of the research tree and the log.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "query": query, "toon": toon,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "query": query, "toon": toon,
             "quiet": quiet}
-        return t.cast(shapes.Recall, self._json(EXPLORE_RECALL, args))
+        return t.cast(shapes.Recall, self._json(EXPLORE_RECALL, given))
 
     def explore_outcome(self, session_id: str, outcome: t.Literal["success", "partial", "failure"],
                         *, task: t.Optional[str] = None, action: t.Optional[str] = None,
@@ -843,9 +844,9 @@ class Operations:
         gate_failures: How often a check refused what was done: 0.1 less each.
         escalations: How often somebody else had to help: 0.15 less each.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "outcome": outcome, "task": task,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "outcome": outcome, "task": task,
             "action": action, "gate_failures": gate_failures, "escalations": escalations}
-        return t.cast(shapes.Outcome, self._json(EXPLORE_OUTCOME, args))
+        return t.cast(shapes.Outcome, self._json(EXPLORE_OUTCOME, given))
 
     def session_declarations(self, session_id: str) -> shapes.Declarations:
         """What the code has imported and defined, as source that can be run again, and what could
@@ -853,8 +854,8 @@ class Operations:
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Declarations, self._json(SESSION_DECLARATIONS, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Declarations, self._json(SESSION_DECLARATIONS, given))
 
     def session_is_complete(self, session_id: str, code: str) -> shapes.Completeness:
         """Whether a text is a whole piece of code to the session's interpreter, which does not run
@@ -864,8 +865,8 @@ class Operations:
         session_id: The session.
         code: The cell: source code, at most 1 MiB.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code}
-        return t.cast(shapes.Completeness, self._json(SESSION_IS_COMPLETE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code}
+        return t.cast(shapes.Completeness, self._json(SESSION_IS_COMPLETE, given))
 
     def session_complete(self, session_id: str, code: str, *,
                          cursor: t.Optional[int] = None) -> shapes.Completions:
@@ -876,8 +877,8 @@ class Operations:
         code: The text, at most 64 KiB; nothing of it runs.
         cursor: Where in it: how many characters come before; default: its end.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "cursor": cursor}
-        return t.cast(shapes.Completions, self._json(SESSION_COMPLETE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "cursor": cursor}
+        return t.cast(shapes.Completions, self._json(SESSION_COMPLETE, given))
 
     def session_inspect(self, session_id: str, code: str, *, cursor: t.Optional[int] = None,
                         detail: t.Optional[int] = None) -> shapes.Meaning:
@@ -889,9 +890,9 @@ class Operations:
         cursor: Where in it: how many characters come before; default: its end.
         detail: 1: with the source, how a value is shown, and more of the documentation; default 0.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "cursor": cursor,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "cursor": cursor,
             "detail": detail}
-        return t.cast(shapes.Meaning, self._json(SESSION_INSPECT, args))
+        return t.cast(shapes.Meaning, self._json(SESSION_INSPECT, given))
 
     def session_port(self, session_id: str, port: int, *, method: str = "GET", path: str = "",
                      data: t.Optional[Data] = None,
@@ -902,8 +903,8 @@ class Operations:
         session_id: The session.
         port: A TCP port on which a process of the session listens, on its own loopback.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "port": port}
-        return self._tunnel(SESSION_PORT, args, method, path, data, headers)
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "port": port}
+        return self._tunnel(SESSION_PORT, given, method, path, data, headers)
 
     def session_terminal(self, session_id: str, *, command: t.Optional[str] = None,
                          rows: t.Optional[int] = None, cols: t.Optional[int] = None,
@@ -917,9 +918,9 @@ class Operations:
         cols: Of the terminal; default 80.
         term: What TERM says; default "xterm-256color".
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "command": command, "rows": rows,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "command": command, "rows": rows,
             "cols": cols, "term": term}
-        return self._socket(SESSION_TERMINAL, args)
+        return self._socket(SESSION_TERMINAL, given)
 
     def notebook_declarations(self, session_id: str) -> shapes.Declarations:
         """What the code has imported and defined, as source that can be run again, and what could
@@ -927,8 +928,8 @@ class Operations:
 
         session_id: The notebook, by the id that it shares with its session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Declarations, self._json(NOTEBOOK_DECLARATIONS, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Declarations, self._json(NOTEBOOK_DECLARATIONS, given))
 
     def notebook_image(self, session_id: str, cell: str, n: int, *, width: t.Optional[int] = None,
                        height: t.Optional[int] = None) -> bytes:
@@ -941,9 +942,9 @@ class Operations:
         width: Pixels that it may be wide: a larger PNG or JPEG is scaled down and keeps its shape.
         height: Pixels that it may be high.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "n": n,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "n": n,
             "width": width, "height": height}
-        return self._bytes(NOTEBOOK_IMAGE, args)
+        return self._bytes(NOTEBOOK_IMAGE, given)
 
     def notebook_reference(self, session_id: str, uri: str, *, data: t.Optional[bool] = None,
                            width: t.Optional[int] = None,
@@ -958,17 +959,17 @@ class Operations:
         width: Pixels that it may be wide: a larger PNG or JPEG is scaled down and keeps its shape.
         height: Pixels that it may be high.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "uri": uri, "data": data,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "uri": uri, "data": data,
             "width": width, "height": height}
-        return t.cast(shapes.Reference, self._json(NOTEBOOK_REFERENCE, args))
+        return t.cast(shapes.Reference, self._json(NOTEBOOK_REFERENCE, given))
 
     def session_checkpoints(self, session_id: str) -> shapes.CheckpointList:
         """Lists the points of a session's history that it can go back to.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.CheckpointList, self._json(SESSION_CHECKPOINTS, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.CheckpointList, self._json(SESSION_CHECKPOINTS, given))
 
     def session_undo(self, session_id: str, *, to: t.Optional[int] = None) -> shapes.Restored:
         """Takes a session back to a checkpoint, with its variables, files and processes.
@@ -976,16 +977,16 @@ class Operations:
         session_id: The session.
         to: The checkpoint to go to; 0 is the beginning. Default: the one before the last cells.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "to": to}
-        return t.cast(shapes.Restored, self._json(SESSION_UNDO, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "to": to}
+        return t.cast(shapes.Restored, self._json(SESSION_UNDO, given))
 
     def session_redo(self, session_id: str) -> shapes.Restored:
         """Takes a session to where its last undo came from.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Restored, self._json(SESSION_REDO, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Restored, self._json(SESSION_REDO, given))
 
     def session_cells(self, session_id: str, *, offset: t.Optional[int] = None,
                       limit: t.Optional[int] = None) -> shapes.RanCells:
@@ -995,8 +996,8 @@ class Operations:
         offset: How many to pass over; default 0.
         limit: How many at most; default 100. Fewer come if they are large.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "offset": offset, "limit": limit}
-        return t.cast(shapes.RanCells, self._json(SESSION_CELLS, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "offset": offset, "limit": limit}
+        return t.cast(shapes.RanCells, self._json(SESSION_CELLS, given))
 
     def session_branch(self, session_id: str, *, at: t.Optional[int] = None,
                        count: t.Optional[int] = None) -> shapes.Branches:
@@ -1006,8 +1007,8 @@ class Operations:
         at: The checkpoint to branch from; default: the present state.
         count: How many branches; default 1.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "at": at, "count": count}
-        return t.cast(shapes.Branches, self._json(SESSION_BRANCH, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "at": at, "count": count}
+        return t.cast(shapes.Branches, self._json(SESSION_BRANCH, given))
 
     def session_try(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
                     budget: t.Optional[int] = None,
@@ -1028,9 +1029,9 @@ class Operations:
         html: true: outputs come with their HTML, tables with their types and first rows. Without it
             an output that has a text is that; the notebook has all of it.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "images": images, "html": html}
-        return t.cast(shapes.Answer, self._json(SESSION_TRY, args))
+        return t.cast(shapes.Answer, self._json(SESSION_TRY, given))
 
     def session_try_text(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
                          budget: t.Optional[int] = None,
@@ -1038,9 +1039,9 @@ class Operations:
                          html: t.Optional[bool] = None) -> str:
         """Runs a cell and answers with what it changed; then it is kept or taken back. The same as
         text for a model, in the order in which it happened."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "images": images, "html": html}
-        return self._text(SESSION_TRY, args)
+        return self._text(SESSION_TRY, given)
 
     def try_commit(self, session_id: str, try_id: int) -> shapes.TryEnd:
         """Keeps what a try did.
@@ -1048,8 +1049,8 @@ class Operations:
         session_id: The session.
         try_id: The try, by the number that its answer had.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "try_id": try_id}
-        return t.cast(shapes.TryEnd, self._json(TRY_COMMIT, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "try_id": try_id}
+        return t.cast(shapes.TryEnd, self._json(TRY_COMMIT, given))
 
     def try_discard(self, session_id: str, try_id: int) -> shapes.TryEnd:
         """Takes back what a try did, with its variables, files and processes.
@@ -1057,8 +1058,8 @@ class Operations:
         session_id: The session.
         try_id: The try, by the number that its answer had.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "try_id": try_id}
-        return t.cast(shapes.TryEnd, self._json(TRY_DISCARD, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "try_id": try_id}
+        return t.cast(shapes.TryEnd, self._json(TRY_DISCARD, given))
 
     def session_create(self, *, runtime: t.Optional[t.Literal["python", "node", "bash"]] = None,
                        profile: t.Optional[str] = None,
@@ -1113,13 +1114,13 @@ class Operations:
             living session of the agent may have it.
         labels: Texts to find it by, up to 16, by name.
         """
-        args: t.Dict[str, t.Any] = {"runtime": runtime, "profile": profile, "limits": limits,
+        given: t.Dict[str, t.Any] = {"runtime": runtime, "profile": profile, "limits": limits,
             "cwd": cwd, "env": env, "join": join, "agent": agent, "binding": binding,
             "user": user, "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
             "images": images, "durable": durable, "explore": explore, "debug": debug,
             "isolation": isolation, "name": name, "labels": labels}
-        return t.cast(shapes.Session, self._json(SESSION_CREATE, args))
+        return t.cast(shapes.Session, self._json(SESSION_CREATE, given))
 
     def session_list(self, *,
                      state: t.Optional[t.Literal["living", "starting", "idle", "busy", "suspended", "dead"]] = None,
@@ -1142,17 +1143,17 @@ class Operations:
         limit: How many at most; default 100.
         cursor: Where the page before ended: its "next".
         """
-        args: t.Dict[str, t.Any] = {"state": state, "runtime": runtime, "label": label,
+        given: t.Dict[str, t.Any] = {"state": state, "runtime": runtime, "label": label,
             "name": name, "agent": agent, "sort": sort, "limit": limit, "cursor": cursor}
-        return t.cast(shapes.SessionList, self._json(SESSION_LIST, args))
+        return t.cast(shapes.SessionList, self._json(SESSION_LIST, given))
 
     def session_get(self, session_id: str) -> shapes.Session:
         """Shows one session.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Session, self._json(SESSION_GET, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Session, self._json(SESSION_GET, given))
 
     def session_edit(self, session_id: str, *, name: t.Optional[str] = None,
                      labels: t.Optional[t.Mapping[str, str]] = None,
@@ -1169,9 +1170,9 @@ class Operations:
         max_age_secs: It ends at this age, counted from its start or its last resumption; 0 is
             never.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "labels": labels,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "labels": labels,
             "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs}
-        return t.cast(shapes.Session, self._json(SESSION_EDIT, args))
+        return t.cast(shapes.Session, self._json(SESSION_EDIT, given))
 
     def session_suspend(self, session_id: str) -> shapes.Suspended:
         """Gives up the processes of an idle session. Answered when all of it that can be saved is
@@ -1179,16 +1180,16 @@ class Operations:
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Suspended, self._json(SESSION_SUSPEND, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Suspended, self._json(SESSION_SUSPEND, given))
 
     def session_resume(self, session_id: str) -> shapes.Awake:
         """Brings a suspended session back without a cell, and says what of it is lost.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Awake, self._json(SESSION_RESUME, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Awake, self._json(SESSION_RESUME, given))
 
     def session_delete(self, session_id: str, *,
                        keep_notebook: t.Optional[bool] = None) -> shapes.Killed:
@@ -1198,8 +1199,8 @@ class Operations:
         session_id: The session.
         keep_notebook: The cells that it ran stay, as a notebook; default false.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "keep_notebook": keep_notebook}
-        return t.cast(shapes.Killed, self._json(SESSION_DELETE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "keep_notebook": keep_notebook}
+        return t.cast(shapes.Killed, self._json(SESSION_DELETE, given))
 
     def cell_run(self, session_id: str, cell: str, *, timeout_ms: t.Optional[int] = None,
                  budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
@@ -1233,11 +1234,11 @@ class Operations:
         files: The answer says which files of /workspace the cell added, changed or removed; it
             waits until they are recorded.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return t.cast(shapes.Answer, self._json(CELL_RUN, args))
+        return t.cast(shapes.Answer, self._json(CELL_RUN, given))
 
     def cell_run_text(self, session_id: str, cell: str, *, timeout_ms: t.Optional[int] = None,
                       budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
@@ -1247,11 +1248,11 @@ class Operations:
                       html: t.Optional[bool] = None, files: t.Optional[bool] = None) -> str:
         """Runs a cell of a notebook, again or for the first time, and answers as session.exec does.
         The same as text for a model, in the order in which it happened."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return self._text(CELL_RUN, args)
+        return self._text(CELL_RUN, given)
 
     def cell_run_events(self, session_id: str, cell: str, *, timeout_ms: t.Optional[int] = None,
                         budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
@@ -1261,11 +1262,11 @@ class Operations:
                         html: t.Optional[bool] = None, files: t.Optional[bool] = None) -> Events:
         """Runs a cell of a notebook, again or for the first time, and answers as session.exec does.
         Its events as they happen; the last one is `result`."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return self._events(CELL_RUN, args)
+        return self._events(CELL_RUN, given)
 
     def cell_add(self, session_id: str, code: str, *,
                  kind: t.Optional[t.Literal["code", "markdown", "raw"]] = None,
@@ -1309,12 +1310,12 @@ class Operations:
         files: The answer says which files of /workspace the cell added, changed or removed; it
             waits until they are recorded.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
             "at": at, "cell_id": cell_id, "metadata": metadata, "run": run,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return t.cast(t.Union[shapes.CellChange, shapes.Answer], self._json(CELL_ADD, args))
+        return t.cast(t.Union[shapes.CellChange, shapes.Answer], self._json(CELL_ADD, given))
 
     def cell_add_text(self, session_id: str, code: str, *,
                       kind: t.Optional[t.Literal["code", "markdown", "raw"]] = None,
@@ -1328,12 +1329,12 @@ class Operations:
                       html: t.Optional[bool] = None, files: t.Optional[bool] = None) -> str:
         """Puts a cell into a notebook, and runs it if that is wanted. The same as text for a model,
         in the order in which it happened."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
             "at": at, "cell_id": cell_id, "metadata": metadata, "run": run,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return self._text(CELL_ADD, args)
+        return self._text(CELL_ADD, given)
 
     def cell_add_events(self, session_id: str, code: str, *,
                         kind: t.Optional[t.Literal["code", "markdown", "raw"]] = None,
@@ -1347,12 +1348,12 @@ class Operations:
                         html: t.Optional[bool] = None, files: t.Optional[bool] = None) -> Events:
         """Puts a cell into a notebook, and runs it if that is wanted. Its events as they happen;
         the last one is `result`."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code, "kind": kind,
             "at": at, "cell_id": cell_id, "metadata": metadata, "run": run,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
             "html": html, "files": files}
-        return self._events(CELL_ADD, args)
+        return self._events(CELL_ADD, given)
 
     def cell_get(self, session_id: str, cell: str, *,
                  outputs: t.Optional[bool] = None) -> shapes.Cell:
@@ -1363,8 +1364,8 @@ class Operations:
             run had the number 3.
         outputs: Whether it comes with its outputs; default true.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "outputs": outputs}
-        return t.cast(shapes.Cell, self._json(CELL_GET, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "outputs": outputs}
+        return t.cast(shapes.Cell, self._json(CELL_GET, given))
 
     def cell_edit(self, session_id: str, cell: str, *, code: t.Optional[str] = None,
                   kind: t.Optional[t.Literal["code", "markdown", "raw"]] = None,
@@ -1381,9 +1382,9 @@ class Operations:
         revision: The revision that this is a change of: if the cell has another by now, nothing is
             changed.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "code": code,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "code": code,
             "kind": kind, "metadata": metadata, "revision": revision}
-        return t.cast(shapes.CellChange, self._json(CELL_EDIT, args))
+        return t.cast(shapes.CellChange, self._json(CELL_EDIT, given))
 
     def cell_delete(self, session_id: str, cell: str) -> shapes.CellChange:
         """Removes a cell from its notebook; what it did stays done.
@@ -1392,8 +1393,8 @@ class Operations:
         cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
             run had the number 3.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell}
-        return t.cast(shapes.CellChange, self._json(CELL_DELETE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell}
+        return t.cast(shapes.CellChange, self._json(CELL_DELETE, given))
 
     def cell_move(self, session_id: str, cell: str, to: int) -> shapes.CellChange:
         """Puts a cell at another place of its notebook.
@@ -1403,8 +1404,8 @@ class Operations:
             run had the number 3.
         to: The index that it is to have; -1, or one too large: the last.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "to": to}
-        return t.cast(shapes.CellChange, self._json(CELL_MOVE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "to": to}
+        return t.cast(shapes.CellChange, self._json(CELL_MOVE, given))
 
     def cell_clear(self, session_id: str, cell: str) -> shapes.CellChange:
         """Removes the outputs of a cell.
@@ -1413,8 +1414,8 @@ class Operations:
         cell: The cell: its cell_id, or its index from 0 on; -1 is the last, #3 the one whose last
             run had the number 3.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell}
-        return t.cast(shapes.CellChange, self._json(CELL_CLEAR, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell}
+        return t.cast(shapes.CellChange, self._json(CELL_CLEAR, given))
 
     def cell_list(self, session_id: str, *, offset: t.Optional[int] = None,
                   limit: t.Optional[int] = None,
@@ -1426,9 +1427,9 @@ class Operations:
         limit: How many at most; default 100. Fewer come if they are large.
         outputs: Whether they come with their outputs; default false.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "offset": offset, "limit": limit,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "offset": offset, "limit": limit,
             "outputs": outputs}
-        return t.cast(shapes.CellList, self._json(CELL_LIST, args))
+        return t.cast(shapes.CellList, self._json(CELL_LIST, given))
 
     def notebook_run(self, session_id: str, *, from_: t.Optional[str] = None,
                      to: t.Optional[str] = None, stop_on_error: t.Optional[bool] = None,
@@ -1447,10 +1448,10 @@ class Operations:
         on_disconnect: What becomes of it if the client goes away: continue (default), or cancel:
             the cell that runs is interrupted, and no other begins.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "from": from_, "to": to,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "from": from_, "to": to,
             "stop_on_error": stop_on_error, "timeout_ms": timeout_ms,
             "on_disconnect": on_disconnect}
-        return t.cast(shapes.NotebookRun, self._json(NOTEBOOK_RUN, args))
+        return t.cast(shapes.NotebookRun, self._json(NOTEBOOK_RUN, given))
 
     def notebook_run_events(self, session_id: str, *, from_: t.Optional[str] = None,
                             to: t.Optional[str] = None, stop_on_error: t.Optional[bool] = None,
@@ -1458,18 +1459,18 @@ class Operations:
                             on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> Events:
         """Runs the code of a notebook from one cell to another, one after the other. Its events as
         they happen; the last one is `result`."""
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "from": from_, "to": to,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "from": from_, "to": to,
             "stop_on_error": stop_on_error, "timeout_ms": timeout_ms,
             "on_disconnect": on_disconnect}
-        return self._events(NOTEBOOK_RUN, args)
+        return self._events(NOTEBOOK_RUN, given)
 
     def notebook_events(self, session_id: str) -> Events:
         """What happens to a notebook, as server-sent events, until it is deleted.
 
         session_id: The notebook, by the id that it shares with its session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return self._events(NOTEBOOK_EVENTS, args)
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return self._events(NOTEBOOK_EVENTS, given)
 
     def notebook_export(self, session_id: str, *,
                         format: t.Optional[t.Literal["ipynb", "cells-json", "html", "markdown", "script"]] = None) -> bytes:
@@ -1478,8 +1479,8 @@ class Operations:
         session_id: The notebook, by the id that it shares with its session.
         format: As what; default ipynb.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "format": format}
-        return self._bytes(NOTEBOOK_EXPORT, args)
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "format": format}
+        return self._bytes(NOTEBOOK_EXPORT, given)
 
     def notebook_clear(self, session_id: str,
                        what: t.Literal["outputs", "cells"]) -> shapes.CellChange:
@@ -1488,16 +1489,16 @@ class Operations:
         session_id: The notebook, by the id that it shares with its session.
         what: outputs: the cells stay; cells: all of them go. Variables stay as they are.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "what": what}
-        return t.cast(shapes.CellChange, self._json(NOTEBOOK_CLEAR, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "what": what}
+        return t.cast(shapes.CellChange, self._json(NOTEBOOK_CLEAR, given))
 
     def notebook_reset(self, session_id: str) -> shapes.Reset:
         """Gives a notebook a fresh interpreter; cells and files stay as they are.
 
         session_id: The notebook, by the id that it shares with its session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.Reset, self._json(NOTEBOOK_RESET, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.Reset, self._json(NOTEBOOK_RESET, given))
 
     def notebook_import(self, content: t.Union[str, t.Mapping[str, t.Any]], *,
                         format: t.Optional[t.Literal["ipynb", "cells-json"]] = None,
@@ -1514,9 +1515,9 @@ class Operations:
         profile: What is already imported then, by the name of a profile of the configuration.
         agent: Whose it is, by a name of the configuration; without it the agent "default"'s.
         """
-        args: t.Dict[str, t.Any] = {"content": content, "format": format, "title": title,
+        given: t.Dict[str, t.Any] = {"content": content, "format": format, "title": title,
             "runtime": runtime, "profile": profile, "agent": agent}
-        return t.cast(shapes.Notebook, self._json(NOTEBOOK_IMPORT, args))
+        return t.cast(shapes.Notebook, self._json(NOTEBOOK_IMPORT, given))
 
     def notebook_create(self, *, title: t.Optional[str] = None,
                         metadata: t.Optional[t.Mapping[str, t.Any]] = None,
@@ -1572,14 +1573,14 @@ class Operations:
         isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
             one, with the state that could be saved after the one before.
         """
-        args: t.Dict[str, t.Any] = {"title": title, "metadata": metadata, "cells": cells,
+        given: t.Dict[str, t.Any] = {"title": title, "metadata": metadata, "cells": cells,
             "runtime": runtime, "profile": profile, "limits": limits, "cwd": cwd, "env": env,
             "join": join, "agent": agent, "binding": binding, "user": user,
             "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
             "images": images, "durable": durable, "explore": explore, "debug": debug,
             "isolation": isolation}
-        return t.cast(shapes.Notebook, self._json(NOTEBOOK_CREATE, args))
+        return t.cast(shapes.Notebook, self._json(NOTEBOOK_CREATE, given))
 
     def notebook_list(self, *, user: t.Optional[str] = None, offset: t.Optional[int] = None,
                       limit: t.Optional[int] = None) -> shapes.NotebookList:
@@ -1590,8 +1591,8 @@ class Operations:
         offset: How many to pass over; default 0.
         limit: How many at most; default 100. Fewer come if they are large.
         """
-        args: t.Dict[str, t.Any] = {"user": user, "offset": offset, "limit": limit}
-        return t.cast(shapes.NotebookList, self._json(NOTEBOOK_LIST, args))
+        given: t.Dict[str, t.Any] = {"user": user, "offset": offset, "limit": limit}
+        return t.cast(shapes.NotebookList, self._json(NOTEBOOK_LIST, given))
 
     def notebook_get(self, session_id: str, *, outputs: t.Optional[bool] = None,
                      offset: t.Optional[int] = None,
@@ -1603,9 +1604,9 @@ class Operations:
         offset: How many to pass over; default 0.
         limit: How many at most; default 100. Fewer come if they are large.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "outputs": outputs,
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "outputs": outputs,
             "offset": offset, "limit": limit}
-        return t.cast(shapes.Notebook, self._json(NOTEBOOK_GET, args))
+        return t.cast(shapes.Notebook, self._json(NOTEBOOK_GET, given))
 
     def notebook_edit(self, session_id: str, *, title: t.Optional[str] = None,
                       metadata: t.Optional[t.Mapping[str, t.Any]] = None) -> shapes.Notebook:
@@ -1615,16 +1616,17 @@ class Operations:
         title: What to call it.
         metadata: An object of the caller's own, up to 256 KiB; it replaces the one before.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "title": title, "metadata": metadata}
-        return t.cast(shapes.Notebook, self._json(NOTEBOOK_EDIT, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "title": title,
+            "metadata": metadata}
+        return t.cast(shapes.Notebook, self._json(NOTEBOOK_EDIT, given))
 
     def notebook_delete(self, session_id: str) -> shapes.DeletedNotebook:
         """Deletes a notebook with its cells and images; a session that it has lives on.
 
         session_id: The notebook, by the id that it shares with its session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.DeletedNotebook, self._json(NOTEBOOK_DELETE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.DeletedNotebook, self._json(NOTEBOOK_DELETE, given))
 
     def file_get(self, token: str, name: str) -> bytes:
         """A file that a run made, as long as it is kept.
@@ -1632,54 +1634,54 @@ class Operations:
         token: Which file, as the answer that named it says.
         name: Its name; whatever it says, the token decides.
         """
-        args: t.Dict[str, t.Any] = {"token": token, "name": name}
-        return self._bytes(FILE_GET, args)
+        given: t.Dict[str, t.Any] = {"token": token, "name": name}
+        return self._bytes(FILE_GET, given)
 
     def health(self) -> shapes.Health:
         """Whether the daemon is ready to run code."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.Health, self._json(HEALTH, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.Health, self._json(HEALTH, given))
 
     def health_detailed(self) -> shapes.HealthDetailed:
         """Runs a line of code, and tells what is ready for more and what is not."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.HealthDetailed, self._json(HEALTH_DETAILED, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.HealthDetailed, self._json(HEALTH_DETAILED, given))
 
     def oauth_resource(self) -> shapes.OauthResource:
         """Where clients get tokens for this server, if the configuration names issuers."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.OauthResource, self._json(OAUTH_RESOURCE, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.OauthResource, self._json(OAUTH_RESOURCE, given))
 
     def oauth_resource_mcp(self) -> shapes.OauthResource:
         """The same for the MCP endpoint."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.OauthResource, self._json(OAUTH_RESOURCE_MCP, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.OauthResource, self._json(OAUTH_RESOURCE_MCP, given))
 
     def api_index(self) -> shapes.Index:
         """What there is: every operation with its path, in short."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.Index, self._json(API_INDEX, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.Index, self._json(API_INDEX, given))
 
     def api_openapi(self) -> shapes.Openapi:
         """The API as OpenAPI 3.1: every operation, parameter and answer."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.Openapi, self._json(API_OPENAPI, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.Openapi, self._json(API_OPENAPI, given))
 
     def api_root(self) -> shapes.Index:
         """What there is: every operation with its path, in short. A short page for people who
         accept text/html or text/plain."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.Index, self._json(API_ROOT, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.Index, self._json(API_ROOT, given))
 
     def operation_list(self) -> shapes.OperationList:
         """Lists all operations: their paths, their parameters and what they use."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.OperationList, self._json(OPERATION_LIST, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.OperationList, self._json(OPERATION_LIST, given))
 
     def agent_list(self) -> shapes.AgentList:
         """Lists the agents of the configuration, what they may do and who is in plan mode."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.AgentList, self._json(AGENT_LIST, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.AgentList, self._json(AGENT_LIST, given))
 
     def session_plan_enter(self, session_id: str, *,
                            reason: t.Optional[str] = None) -> shapes.SessionPlan:
@@ -1688,16 +1690,16 @@ class Operations:
         session_id: The session.
         reason: Why: told to whoever is refused meanwhile.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id, "reason": reason}
-        return t.cast(shapes.SessionPlan, self._json(SESSION_PLAN_ENTER, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "reason": reason}
+        return t.cast(shapes.SessionPlan, self._json(SESSION_PLAN_ENTER, given))
 
     def session_plan_leave(self, session_id: str) -> shapes.SessionPlan:
         """Leaves the plan mode of a session.
 
         session_id: The session.
         """
-        args: t.Dict[str, t.Any] = {"session_id": session_id}
-        return t.cast(shapes.SessionPlan, self._json(SESSION_PLAN_LEAVE, args))
+        given: t.Dict[str, t.Any] = {"session_id": session_id}
+        return t.cast(shapes.SessionPlan, self._json(SESSION_PLAN_LEAVE, given))
 
     def agent_plan_enter(self, agent: str, *, reason: t.Optional[str] = None) -> shapes.AgentPlan:
         """Puts an agent in plan mode, with all its sessions, also those to come.
@@ -1705,16 +1707,16 @@ class Operations:
         agent: The agent, as the configuration names it.
         reason: Why: told to whoever is refused meanwhile.
         """
-        args: t.Dict[str, t.Any] = {"agent": agent, "reason": reason}
-        return t.cast(shapes.AgentPlan, self._json(AGENT_PLAN_ENTER, args))
+        given: t.Dict[str, t.Any] = {"agent": agent, "reason": reason}
+        return t.cast(shapes.AgentPlan, self._json(AGENT_PLAN_ENTER, given))
 
     def agent_plan_leave(self, agent: str) -> shapes.AgentPlan:
         """Leaves the plan mode of an agent; sessions may be in plan mode by themselves.
 
         agent: The agent, as the configuration names it.
         """
-        args: t.Dict[str, t.Any] = {"agent": agent}
-        return t.cast(shapes.AgentPlan, self._json(AGENT_PLAN_LEAVE, args))
+        given: t.Dict[str, t.Any] = {"agent": agent}
+        return t.cast(shapes.AgentPlan, self._json(AGENT_PLAN_LEAVE, given))
 
     def memory_list(self, *, user: t.Optional[str] = None, offset: t.Optional[int] = None,
                     limit: t.Optional[int] = None) -> shapes.MemoryList:
@@ -1724,29 +1726,29 @@ class Operations:
         offset: How many to pass over; default 0.
         limit: How many at most; default 100. Fewer come if they are large.
         """
-        args: t.Dict[str, t.Any] = {"user": user, "offset": offset, "limit": limit}
-        return t.cast(shapes.MemoryList, self._json(MEMORY_LIST, args))
+        given: t.Dict[str, t.Any] = {"user": user, "offset": offset, "limit": limit}
+        return t.cast(shapes.MemoryList, self._json(MEMORY_LIST, given))
 
     def memory_delete(self, memory: str) -> shapes.DeletedMemory:
         """Forgets what is remembered of one exploration.
 
         memory: The memory by its id.
         """
-        args: t.Dict[str, t.Any] = {"memory": memory}
-        return t.cast(shapes.DeletedMemory, self._json(MEMORY_DELETE, args))
+        given: t.Dict[str, t.Any] = {"memory": memory}
+        return t.cast(shapes.DeletedMemory, self._json(MEMORY_DELETE, given))
 
     def memory_clear(self, *, user: t.Optional[str] = None) -> shapes.ClearedMemories:
         """Forgets all that an agent remembers of explorations, or what it does for one user.
 
         user: Those of this user alone; empty: of none in particular.
         """
-        args: t.Dict[str, t.Any] = {"user": user}
-        return t.cast(shapes.ClearedMemories, self._json(MEMORY_CLEAR, args))
+        given: t.Dict[str, t.Any] = {"user": user}
+        return t.cast(shapes.ClearedMemories, self._json(MEMORY_CLEAR, given))
 
     def state_list(self) -> shapes.StateList:
         """Lists the states that are kept under a name: the first thousand."""
-        args: t.Dict[str, t.Any] = {}
-        return t.cast(shapes.StateList, self._json(STATE_LIST, args))
+        given: t.Dict[str, t.Any] = {}
+        return t.cast(shapes.StateList, self._json(STATE_LIST, given))
 
     def state_get(self, name: str, *, with_state: t.Optional[bool] = None) -> shapes.State:
         """A state that is kept under a name: its size, how long it is kept, and itself.
@@ -1754,16 +1756,16 @@ class Operations:
         name: The name that a run gave it as state_name.
         with_state: Whether the answer is to hold the state itself, as base64.
         """
-        args: t.Dict[str, t.Any] = {"name": name, "with_state": with_state}
-        return t.cast(shapes.State, self._json(STATE_GET, args))
+        given: t.Dict[str, t.Any] = {"name": name, "with_state": with_state}
+        return t.cast(shapes.State, self._json(STATE_GET, given))
 
     def state_delete(self, name: str) -> shapes.DeletedState:
         """Forgets the state that is kept under a name, if there is one.
 
         name: The name that a run gave it as state_name.
         """
-        args: t.Dict[str, t.Any] = {"name": name}
-        return t.cast(shapes.DeletedState, self._json(STATE_DELETE, args))
+        given: t.Dict[str, t.Any] = {"name": name}
+        return t.cast(shapes.DeletedState, self._json(STATE_DELETE, given))
 
     def repl(self, action: str, *, session_id: t.Optional[str] = None,
              runtime: t.Optional[str] = None, code: t.Optional[str] = None,
@@ -1783,10 +1785,10 @@ class Operations:
         agent: On whose behalf; without it the agent "default".
         binding: The plugin through which the agent was asked.
         """
-        args: t.Dict[str, t.Any] = {"action": action, "session_id": session_id,
+        given: t.Dict[str, t.Any] = {"action": action, "session_id": session_id,
             "runtime": runtime, "code": code, "cwd": cwd, "limits": limits,
             "timeout_ms": timeout_ms, "agent": agent, "binding": binding}
-        return t.cast(shapes.ReplAnswer, self._json(REPL, args))
+        return t.cast(shapes.ReplAnswer, self._json(REPL, given))
 
     def tool_run(self, code: str, *,
                  language: t.Optional[t.Literal["python", "node", "bash"]] = None,
@@ -1803,9 +1805,9 @@ class Operations:
         yield_ms: Answer by then, default 25000; wait() goes on.
         max_tokens: Of output.
         """
-        args: t.Dict[str, t.Any] = {"code": code, "language": language, "session": session,
+        given: t.Dict[str, t.Any] = {"code": code, "language": language, "session": session,
             "timeout_ms": timeout_ms, "yield_ms": yield_ms, "max_tokens": max_tokens}
-        return t.cast(shapes.ToolResult, self._json(TOOL_RUN, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_RUN, given))
 
     def tool_run_events(self, code: str, *,
                         language: t.Optional[t.Literal["python", "node", "bash"]] = None,
@@ -1815,9 +1817,9 @@ class Operations:
         """Runs code in a live session whose variables and files stay; without a session in the
         caller's own, which is made if there is none. Its events as they happen; the last one is
         `result`."""
-        args: t.Dict[str, t.Any] = {"code": code, "language": language, "session": session,
+        given: t.Dict[str, t.Any] = {"code": code, "language": language, "session": session,
             "timeout_ms": timeout_ms, "yield_ms": yield_ms, "max_tokens": max_tokens}
-        return self._events(TOOL_RUN, args)
+        return self._events(TOOL_RUN, given)
 
     def tool_wait(self, *, session: t.Optional[str] = None, input: t.Optional[str] = None,
                   interrupt: t.Optional[bool] = None, yield_ms: t.Optional[int] = None,
@@ -1831,18 +1833,18 @@ class Operations:
         yield_ms: Answer by then, default 25000; wait() goes on.
         max_tokens: Of output.
         """
-        args: t.Dict[str, t.Any] = {"session": session, "input": input, "interrupt": interrupt,
+        given: t.Dict[str, t.Any] = {"session": session, "input": input, "interrupt": interrupt,
             "yield_ms": yield_ms, "max_tokens": max_tokens}
-        return t.cast(shapes.ToolResult, self._json(TOOL_WAIT, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_WAIT, given))
 
     def tool_wait_events(self, *, session: t.Optional[str] = None, input: t.Optional[str] = None,
                          interrupt: t.Optional[bool] = None, yield_ms: t.Optional[int] = None,
                          max_tokens: t.Optional[int] = None) -> Events:
         """Waits on for code that still runs, and answers with what is new; gives it a line, or
         interrupts it. Its events as they happen; the last one is `result`."""
-        args: t.Dict[str, t.Any] = {"session": session, "input": input, "interrupt": interrupt,
+        given: t.Dict[str, t.Any] = {"session": session, "input": input, "interrupt": interrupt,
             "yield_ms": yield_ms, "max_tokens": max_tokens}
-        return self._events(TOOL_WAIT, args)
+        return self._events(TOOL_WAIT, given)
 
     def tool_back(self,
                   action: t.Literal["list", "undo", "redo", "branch", "try", "keep", "drop", "end"],
@@ -1856,8 +1858,8 @@ class Operations:
         code: For try.
         session: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"action": action, "to": to, "code": code, "session": session}
-        return t.cast(shapes.ToolResult, self._json(TOOL_BACK, args))
+        given: t.Dict[str, t.Any] = {"action": action, "to": to, "code": code, "session": session}
+        return t.cast(shapes.ToolResult, self._json(TOOL_BACK, given))
 
     def tool_look(self, *, what: t.Optional[t.Literal["names", "files", "sessions"]] = None,
                   name: t.Optional[str] = None, output: t.Optional[int] = None,
@@ -1875,9 +1877,9 @@ class Operations:
         session: Name; default: yours.
         max_tokens: Of output.
         """
-        args: t.Dict[str, t.Any] = {"what": what, "name": name, "output": output,
+        given: t.Dict[str, t.Any] = {"what": what, "name": name, "output": output,
             "offset": offset, "search": search, "session": session, "max_tokens": max_tokens}
-        return t.cast(shapes.ToolResult, self._json(TOOL_LOOK, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_LOOK, given))
 
     def tool_context(self, *, file: t.Optional[str] = None, name: t.Optional[str] = None,
                      session: t.Optional[str] = None) -> shapes.ToolResult:
@@ -1887,8 +1889,8 @@ class Operations:
         name: Default context.
         session: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"file": file, "name": name, "session": session}
-        return t.cast(shapes.ToolResult, self._json(TOOL_CONTEXT, args))
+        given: t.Dict[str, t.Any] = {"file": file, "name": name, "session": session}
+        return t.cast(shapes.ToolResult, self._json(TOOL_CONTEXT, given))
 
     def tool_peek(self, *, chars: t.Optional[int] = None, offset: t.Optional[int] = None,
                   context: t.Optional[str] = None, file: t.Optional[str] = None,
@@ -1901,9 +1903,9 @@ class Operations:
         file: Or a file of the session.
         session: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"chars": chars, "offset": offset, "context": context,
+        given: t.Dict[str, t.Any] = {"chars": chars, "offset": offset, "context": context,
             "file": file, "session": session}
-        return t.cast(shapes.ToolResult, self._json(TOOL_PEEK, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_PEEK, given))
 
     def tool_grep(self, pattern: str, *, around: t.Optional[int] = None,
                   context: t.Optional[str] = None, file: t.Optional[str] = None,
@@ -1916,9 +1918,9 @@ class Operations:
         file: Or a file of the session.
         session: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"pattern": pattern, "around": around, "context": context,
+        given: t.Dict[str, t.Any] = {"pattern": pattern, "around": around, "context": context,
             "file": file, "session": session}
-        return t.cast(shapes.ToolResult, self._json(TOOL_GREP, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_GREP, given))
 
     def tool_recall(self, query: str, *, session: t.Optional[str] = None) -> shapes.ToolResult:
         """Tells how similar tasks were explored before, and how well that went.
@@ -1926,8 +1928,8 @@ class Operations:
         query: Your task.
         session: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"query": query, "session": session}
-        return t.cast(shapes.ToolResult, self._json(TOOL_RECALL, args))
+        given: t.Dict[str, t.Any] = {"query": query, "session": session}
+        return t.cast(shapes.ToolResult, self._json(TOOL_RECALL, given))
 
     def tool_outcome(self, outcome: t.Literal["success", "partial", "failure"], *,
                      action: t.Optional[str] = None, task: t.Optional[str] = None,
@@ -1939,9 +1941,9 @@ class Operations:
         task: Default: what recall was asked.
         session: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"outcome": outcome, "action": action, "task": task,
+        given: t.Dict[str, t.Any] = {"outcome": outcome, "action": action, "task": task,
             "session": session}
-        return t.cast(shapes.ToolResult, self._json(TOOL_OUTCOME, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_OUTCOME, given))
 
     def tool_file(self, action: t.Literal["put", "get", "list", "delete"], *,
                   path: t.Optional[str] = None, content: t.Optional[str] = None,
@@ -1956,9 +1958,9 @@ class Operations:
         session: Name; default: yours.
         max_tokens: Of output.
         """
-        args: t.Dict[str, t.Any] = {"action": action, "path": path, "content": content,
+        given: t.Dict[str, t.Any] = {"action": action, "path": path, "content": content,
             "offset": offset, "session": session, "max_tokens": max_tokens}
-        return t.cast(shapes.ToolResult, self._json(TOOL_FILE, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_FILE, given))
 
     def tool_execute_cell(self, code: str, *, notebook: t.Optional[str] = None,
                           timeout_ms: t.Optional[int] = None,
@@ -1970,18 +1972,18 @@ class Operations:
         timeout_ms: Interrupt it then.
         yield_ms: Answer by then, default 25000; the tool wait goes on.
         """
-        args: t.Dict[str, t.Any] = {"code": code, "notebook": notebook, "timeout_ms": timeout_ms,
+        given: t.Dict[str, t.Any] = {"code": code, "notebook": notebook, "timeout_ms": timeout_ms,
             "yield_ms": yield_ms}
-        return t.cast(shapes.ToolResult, self._json(TOOL_EXECUTE_CELL, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_EXECUTE_CELL, given))
 
     def tool_execute_cell_events(self, code: str, *, notebook: t.Optional[str] = None,
                                  timeout_ms: t.Optional[int] = None,
                                  yield_ms: t.Optional[int] = None) -> Events:
         """Adds a cell to a notebook and runs it. Its events as they happen; the last one is
         `result`."""
-        args: t.Dict[str, t.Any] = {"code": code, "notebook": notebook, "timeout_ms": timeout_ms,
+        given: t.Dict[str, t.Any] = {"code": code, "notebook": notebook, "timeout_ms": timeout_ms,
             "yield_ms": yield_ms}
-        return self._events(TOOL_EXECUTE_CELL, args)
+        return self._events(TOOL_EXECUTE_CELL, given)
 
     def tool_rerun_cell(self, cell: int, *, code: t.Optional[str] = None,
                         notebook: t.Optional[str] = None, timeout_ms: t.Optional[int] = None,
@@ -1994,18 +1996,18 @@ class Operations:
         timeout_ms: Interrupt it then.
         yield_ms: Answer by then, default 25000; the tool wait goes on.
         """
-        args: t.Dict[str, t.Any] = {"cell": cell, "code": code, "notebook": notebook,
+        given: t.Dict[str, t.Any] = {"cell": cell, "code": code, "notebook": notebook,
             "timeout_ms": timeout_ms, "yield_ms": yield_ms}
-        return t.cast(shapes.ToolResult, self._json(TOOL_RERUN_CELL, args))
+        return t.cast(shapes.ToolResult, self._json(TOOL_RERUN_CELL, given))
 
     def tool_rerun_cell_events(self, cell: int, *, code: t.Optional[str] = None,
                                notebook: t.Optional[str] = None, timeout_ms: t.Optional[int] = None,
                                yield_ms: t.Optional[int] = None) -> Events:
         """Runs a cell of a notebook again, with other code if that is given. Its events as they
         happen; the last one is `result`."""
-        args: t.Dict[str, t.Any] = {"cell": cell, "code": code, "notebook": notebook,
+        given: t.Dict[str, t.Any] = {"cell": cell, "code": code, "notebook": notebook,
             "timeout_ms": timeout_ms, "yield_ms": yield_ms}
-        return self._events(TOOL_RERUN_CELL, args)
+        return self._events(TOOL_RERUN_CELL, given)
 
     def tool_show_cell(self, cell: int, *, notebook: t.Optional[str] = None) -> shapes.ToolResult:
         """Shows a cell of a notebook: its code and what it showed.
@@ -2013,16 +2015,16 @@ class Operations:
         cell: Number from 0; -1: the last.
         notebook: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"cell": cell, "notebook": notebook}
-        return t.cast(shapes.ToolResult, self._json(TOOL_SHOW_CELL, args))
+        given: t.Dict[str, t.Any] = {"cell": cell, "notebook": notebook}
+        return t.cast(shapes.ToolResult, self._json(TOOL_SHOW_CELL, given))
 
     def tool_show_notebook(self, *, notebook: t.Optional[str] = None) -> shapes.ToolResult:
         """Shows all cells of a notebook.
 
         notebook: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"notebook": notebook}
-        return t.cast(shapes.ToolResult, self._json(TOOL_SHOW_NOTEBOOK, args))
+        given: t.Dict[str, t.Any] = {"notebook": notebook}
+        return t.cast(shapes.ToolResult, self._json(TOOL_SHOW_NOTEBOOK, given))
 
     def tool_delete_cell(self, cell: int, *, notebook: t.Optional[str] = None) -> shapes.ToolResult:
         """Removes a cell from a notebook; what it did stays done.
@@ -2030,24 +2032,24 @@ class Operations:
         cell: Number from 0; -1: the last.
         notebook: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"cell": cell, "notebook": notebook}
-        return t.cast(shapes.ToolResult, self._json(TOOL_DELETE_CELL, args))
+        given: t.Dict[str, t.Any] = {"cell": cell, "notebook": notebook}
+        return t.cast(shapes.ToolResult, self._json(TOOL_DELETE_CELL, given))
 
     def tool_clear_notebook(self, *, notebook: t.Optional[str] = None) -> shapes.ToolResult:
         """Removes all cells of a notebook; variables stay.
 
         notebook: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"notebook": notebook}
-        return t.cast(shapes.ToolResult, self._json(TOOL_CLEAR_NOTEBOOK, args))
+        given: t.Dict[str, t.Any] = {"notebook": notebook}
+        return t.cast(shapes.ToolResult, self._json(TOOL_CLEAR_NOTEBOOK, given))
 
     def tool_create_notebook(self, name: str) -> shapes.ToolResult:
         """Makes a notebook, which is the caller's own from then on.
 
         name: Its title.
         """
-        args: t.Dict[str, t.Any] = {"name": name}
-        return t.cast(shapes.ToolResult, self._json(TOOL_CREATE_NOTEBOOK, args))
+        given: t.Dict[str, t.Any] = {"name": name}
+        return t.cast(shapes.ToolResult, self._json(TOOL_CREATE_NOTEBOOK, given))
 
     def tool_export_ipynb(self, path: str, *,
                           notebook: t.Optional[str] = None) -> shapes.ToolResult:
@@ -2056,13 +2058,13 @@ class Operations:
         path: In /workspace.
         notebook: Name; default: yours.
         """
-        args: t.Dict[str, t.Any] = {"path": path, "notebook": notebook}
-        return t.cast(shapes.ToolResult, self._json(TOOL_EXPORT_IPYNB, args))
+        given: t.Dict[str, t.Any] = {"path": path, "notebook": notebook}
+        return t.cast(shapes.ToolResult, self._json(TOOL_EXPORT_IPYNB, given))
 
     def tool_list(self, *, sets: t.Optional[str] = None) -> shapes.ToolList:
         """The tools of one or more sets as models are given them; POST /v1/tools/NAME calls one.
 
         sets: Sets of tools, with commas between: core, repl, notebook; default core.
         """
-        args: t.Dict[str, t.Any] = {"sets": sets}
-        return t.cast(shapes.ToolList, self._json(TOOL_LIST, args))
+        given: t.Dict[str, t.Any] = {"sets": sets}
+        return t.cast(shapes.ToolList, self._json(TOOL_LIST, given))
