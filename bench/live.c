@@ -113,8 +113,7 @@ static int think_round(struct bench *b, void *subject, unsigned index, struct er
     return 0;
 }
 
-/* --- what a cell with a pause costs, whoever does the work -------------------------------------
- */
+/* --- what a cell with a pause costs, whoever does the work ------------------------------------ */
 
 enum { CPU_CELLS = 12, CPU_FORKS = 40, CPU_BUDGET_MS = 5000, CPU_SETTLE_MS = 30 };
 

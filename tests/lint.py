@@ -39,6 +39,7 @@ BANNED = {
     r"\btypedef\s+(struct|union)\s*(\w+\s*)?\{": "structs have no typedefs",
     r"\t": "indent with spaces",
     r"[ \t]+$": "space at the end of the line",
+    r"-{20,}\n\s*\*/": "a section bar ends on its line",
 }
 
 # A descriptor is close-on-exec from birth; a statement that makes one says so, or says why not.

@@ -44,8 +44,7 @@ static bool line_equals(const struct prose_line *a, const struct prose_line *b)
     return a->len == b->len && memcmp(a->at, b->at, a->len) == 0;
 }
 
-/* ---- overwritten lines ------------------------------------------------------------------------
- */
+/* ---- overwritten lines ----------------------------------------------------------------------- */
 
 /* The last state of a line that carriage returns begin anew. */
 static void prose_put_state(const struct prose_line *line, struct buf *out)
@@ -69,8 +68,7 @@ static void prose_fold_returns(const char *text, size_t len, struct buf *out)
         prose_put_state(&line, out);
 }
 
-/* ---- warnings ---------------------------------------------------------------------------------
- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 /* `<cell 3>:2: UserWarning: this is old`, which Python writes with the line of code below it. */
 static bool line_is_warning(const struct prose_line *line)
@@ -95,8 +93,7 @@ void prose_fold_warnings(const char *text, size_t len, const char *code, size_t 
     }
 }
 
-/* ---- many tracebacks --------------------------------------------------------------------------
- */
+/* ---- many tracebacks ------------------------------------------------------------------------- */
 
 /* Lines that differ only in their numbers are the same: "Process ForkProcess-7:". */
 static uint64_t line_hash(const struct prose_line *line)
@@ -184,8 +181,7 @@ bool prose_fold(const char *text, size_t len, struct buf *out)
     return true;
 }
 
-/* ---- repeated frames --------------------------------------------------------------------------
- */
+/* ---- repeated frames ------------------------------------------------------------------------- */
 
 static bool lines_repeat(const struct prose_line *a, const struct prose_line *b, size_t n)
 {
@@ -260,8 +256,7 @@ void prose_fold_frames(const char *text, size_t len, struct buf *out)
     }
 }
 
-/* ---- the message of a traceback ---------------------------------------------------------------
- */
+/* ---- the message of a traceback -------------------------------------------------------------- */
 
 /* The length without the last lines, if they say the message. */
 static size_t prose_without_message(const char *traceback, size_t len, const char *name,
@@ -328,8 +323,7 @@ bool prose_has_message(const char *traceback, size_t len, const char *name, cons
     return is_said;
 }
 
-/* ---- cutting ----------------------------------------------------------------------------------
- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 static uint64_t prose_count_lines(const char *text, size_t len)
 {

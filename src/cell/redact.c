@@ -149,8 +149,7 @@ struct redact_match {
     int inside; /* class of what follows and is part of it, or 0 */
 };
 
-/* ---- the first stage ---------------------------------------------------------------------------
- */
+/* ---- the first stage ------------------------------------------------------------------------- */
 
 /* True if something may begin here: all that the second stage can find, and little else. Reads
  * REDACT_AHEAD bytes. */
@@ -246,8 +245,7 @@ static const char *redact_next(const char *p, const char *stop)
     return p;
 }
 
-/* ---- the second stage --------------------------------------------------------------------------
- */
+/* ---- the second stage ------------------------------------------------------------------------ */
 
 static bool redact_is(char c, enum redact_class class)
 {
@@ -440,8 +438,7 @@ static enum redact_verdict redact_key(const struct redact_view *v, struct redact
     return REDACT_YES;
 }
 
-/* ---- values of names ---------------------------------------------------------------------------
- */
+/* ---- values of names ------------------------------------------------------------------------- */
 
 /* False for nearly all names, by their last two letters. */
 static bool redact_may_end(const char *begin, const char *end)
@@ -600,8 +597,7 @@ static enum redact_verdict redact_decide(const struct redact_view *v, struct red
     }
 }
 
-/* ---- the stream --------------------------------------------------------------------------------
- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 void redactor_init(struct redactor *r)
 {

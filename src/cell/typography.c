@@ -80,8 +80,7 @@ enum { TYPOGRAPHY_DEPTH_MAX = 16 }; /* of f-strings; deeper ones are strings lik
 
 static bool typography_code(struct typography_scan *s, bool is_field, bool is_one_line);
 
-/* ---- all ASCII? --------------------------------------------------------------------------------
- */
+/* ---- all ASCII? ------------------------------------------------------------------------------ */
 
 static bool typography_is_plain_byte(char c)
 {
@@ -126,8 +125,7 @@ bool typography_is_plain(const char *code, size_t len)
     return true;
 }
 
-/* ---- characters --------------------------------------------------------------------------------
- */
+/* ---- characters ------------------------------------------------------------------------------ */
 
 /* What stands here if it is in the map, else NULL. */
 static const struct typography_entry *typography_find(const char *at, const char *end)
@@ -189,8 +187,7 @@ static void typography_put_sign(struct typography_scan *s, const struct typograp
     s->at += strlen(entry->from);
 }
 
-/* ---- strings -----------------------------------------------------------------------------------
- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 /* How far to look for the end of a string whose inside begins here. */
 static const char *typography_reach(const struct typography_scan *s, const char *from,
@@ -396,8 +393,7 @@ static void typography_string(struct typography_scan *s)
     }
 }
 
-/* ---- code --------------------------------------------------------------------------------------
- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 /* Code up to the end, or up to the brace that closes a field of an f-string. False if the field was
  * not closed: on its line, if that is all it has. */

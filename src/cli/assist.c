@@ -15,8 +15,7 @@ enum {
     ASSIST_SHOWN_MAX = 64 * 1024
 };
 
-/* ---- asking the interpreter --------------------------------------------------------------------
- */
+/* ---- asking the interpreter ------------------------------------------------------------------ */
 
 static json_t *assist_ask(struct cli_client *c, const char *session_id, const char *what,
                           const char *code, size_t len, int64_t detail, struct err *e)
@@ -50,8 +49,7 @@ json_t *cli_assist_complete(struct cli_client *c, const char *session_id, const 
     return told;
 }
 
-/* ---- what a name is ----------------------------------------------------------------------------
- */
+/* ---- what a name is -------------------------------------------------------------------------- */
 
 /* The name, and how many question marks stand around it; 0: the line is something else. */
 static unsigned parse_question(const char *line, const char **ret_name, size_t *ret_len)
@@ -121,8 +119,7 @@ void cli_assist_answer(struct cli_client *c, const char *session_id, const char 
     fd_write_all(STDOUT_FILENO, buf_str(&out), out.len);
 }
 
-/* ---- commands ----------------------------------------------------------------------------------
- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* Verbs that take the session first, by the names that they have here. */
 static const struct {

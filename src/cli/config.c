@@ -36,8 +36,7 @@ static int check_keys(const struct config *c, struct err *e)
     return 0;
 }
 
-/* ---- for programs ------------------------------------------------------------------------------
- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static void put_program(struct json_out *out, const char *runtime, const char *path)
 {
@@ -166,8 +165,7 @@ static void config_write_json(const struct config *c, struct buf *text)
     buf_append_char(text, '\n');
 }
 
-/* ---- for people --------------------------------------------------------------------------------
- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void append_program(struct buf *text, const char *runtime, const char *path)
 {
@@ -271,8 +269,7 @@ static void write_summary(const struct config *c, struct buf *text)
     }
 }
 
-/* ---- the verb ----------------------------------------------------------------------------------
- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 static int config_run(const struct cli_args *args, struct err *e)
 {

@@ -21,8 +21,7 @@ struct convert_order {
     const char *runtime; /* that the suffix of a script promises; NULL if it says nothing */
 };
 
-/* ---- what is asked for -------------------------------------------------------------------------
- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static int read_order(const struct cli_args *args, struct convert_order *o, struct err *e)
 {
@@ -49,8 +48,7 @@ static int read_order(const struct cli_args *args, struct convert_order *o, stru
     return err_advise(e, "give it a suffix (-o out.html), or say --to html");
 }
 
-/* ---- converting --------------------------------------------------------------------------------
- */
+/* ---- converting ------------------------------------------------------------------------------ */
 
 static int check_language(const struct convert_order *o, const struct document *doc, struct err *e)
 {

@@ -66,8 +66,7 @@ bool cli_format_of_file(const char *path, enum notebook_format *ret, const char 
     return false;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_stdin(struct buf *text)
 {
@@ -123,8 +122,7 @@ int cli_document_read(const struct cli_document_source *source, struct document 
     return notebook_read_cells_json(buf_str(&text), text.len, ret, e);
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Beside the file and then in its place, so that nobody ever sees half of it. */
 static int document_replace_file(const char *path, mode_t mode, const struct buf *text)

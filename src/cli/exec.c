@@ -221,8 +221,7 @@ static int exec_run_cell(struct cli_client *c, struct exec_plan *plan, struct er
     return status;
 }
 
-/* ---- scripts -----------------------------------------------------------------------------------
- */
+/* ---- scripts --------------------------------------------------------------------------------- */
 
 static void exec_append_quoted(struct buf *out, const char *runtime, const char *text)
 {

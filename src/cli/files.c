@@ -12,8 +12,7 @@
 
 enum { ENTRY_LINE_MAX = 16 << 20, FILES_CALL_MS = 600 * 1000 };
 
-/* ---- what verbs share --------------------------------------------------------------------------
- */
+/* ---- what verbs share ------------------------------------------------------------------------ */
 
 static int files_refuse_local(const char *word, struct err *e)
 {
@@ -48,8 +47,7 @@ static int files_post(struct cli_client *c, const char *session_id, const char *
     return cli_api_post(c, path, &text, FILES_CALL_MS, ret, e);
 }
 
-/* ---- ls ----------------------------------------------------------------------------------------
- */
+/* ---- ls -------------------------------------------------------------------------------------- */
 
 static const struct cli_flag ls_flags[] = {
     {"recursive", 'R', NULL, "what is in folders, too"},
@@ -150,8 +148,7 @@ const struct cli_verb cli_ls_verb = {
     .run = ls_run,
 };
 
-/* ---- put, get, cp ------------------------------------------------------------------------------
- */
+/* ---- put, get, cp ---------------------------------------------------------------------------- */
 
 struct files_copying {
     struct cli_place *from;
@@ -435,8 +432,7 @@ const struct cli_verb cli_mv_verb = {
     .run = copying_run,
 };
 
-/* ---- rm, mkdir ---------------------------------------------------------------------------------
- */
+/* ---- rm, mkdir ------------------------------------------------------------------------------- */
 
 static const struct cli_flag rm_flags[] = {
     {"recursive", 'r', NULL, "folders with all that is in them"},

@@ -75,8 +75,7 @@ void cli_help_verb(const struct cli_verb *verb)
     fd_write_all(STDOUT_FILENO, buf_str(&text), text.len);
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *title;

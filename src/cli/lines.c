@@ -71,8 +71,7 @@ static int fill_pending(struct cli_lines *l)
     return 1;
 }
 
-/* ---- the editor --------------------------------------------------------------------------------
- */
+/* ---- the editor ------------------------------------------------------------------------------ */
 
 static struct cli_lines *lines_of(EditLine *editor)
 {
@@ -146,8 +145,7 @@ static unsigned char take_paste(EditLine *editor, int key)
     return CC_REDISPLAY;
 }
 
-/* ---- Tab ---------------------------------------------------------------------------------------
- */
+/* ---- Tab ------------------------------------------------------------------------------------- */
 
 static const char *match_text(const json_t *matches, size_t i)
 {
@@ -334,8 +332,7 @@ static enum cli_line read_edited(struct cli_lines *l, struct buf *ret_line)
     return buf_append(ret_line, text, n) ? CLI_LINE_READ : CLI_LINE_TOO_LONG;
 }
 
-/* ---- without it --------------------------------------------------------------------------------
- */
+/* ---- without it ------------------------------------------------------------------------------ */
 
 static enum cli_line read_plain(struct cli_lines *l, struct buf *ret_line)
 {

@@ -22,8 +22,7 @@ static const struct cli_flag mcp_flags[] = {
     {0},
 };
 
-/* ---- the daemon's consent ---------------------------------------------------------------------
- */
+/* ---- the daemon's consent -------------------------------------------------------------------- */
 
 static int mcp_write_all(int fd, const char *data, size_t len)
 {
@@ -105,8 +104,7 @@ static int mcp_await_consent(const struct cli_client *c, struct err *e)
     return mcp_explain(answer, e);
 }
 
-/* ---- the pump ---------------------------------------------------------------------------------
- */
+/* ---- the pump -------------------------------------------------------------------------------- */
 
 /* False: the daemon has said all, or nobody reads it any more. */
 static bool mcp_pass_answers(int daemon)

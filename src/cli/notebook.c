@@ -36,8 +36,7 @@ static const struct cli_notebook_command notebook_commands[] = {
     {"watch", "ID", 1, 1, cli_notebook_watch},
 };
 
-/* ---- the verb ----------------------------------------------------------------------------------
- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 static const struct cli_notebook_command *find_command(const char *name, struct err *e)
 {

@@ -7,8 +7,7 @@
 
 #include <errno.h>
 
-/* ---- sources -----------------------------------------------------------------------------------
- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* What is given, or in a file, or on standard input. False: nothing is. */
 static int notebook_cells_read_source(const struct cli_args *args, const char *given,
@@ -50,8 +49,7 @@ static void put_kind(const struct cli_args *args, json_t *body)
         json_object_set_new(body, "kind", json_string(kind));
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int notebook_cells_read_timeout(const struct cli_args *args, int64_t *ret_ms, struct err *e)
 {
@@ -166,8 +164,7 @@ int cli_notebook_run_cells(const struct cli_args *args, struct cli_client *c,
     return worst;
 }
 
-/* ---- changing ----------------------------------------------------------------------------------
- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 void cli_notebook_say_changed(const json_t *answer)
 {

@@ -10,8 +10,7 @@
 
 enum { LARGE_DEADLINE_MS = 300000 };
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int find_format(const struct cli_args *args, const char *out, enum notebook_format *ret,
                        struct err *e)
@@ -122,8 +121,7 @@ int cli_notebook_import(const struct cli_args *args, struct cli_client *c, const
     return 0;
 }
 
-/* ---- watching ----------------------------------------------------------------------------------
- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 struct watch {
     bool is_json;

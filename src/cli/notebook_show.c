@@ -7,8 +7,7 @@
 
 enum { NOTEBOOK_SHOW_PAGE = 1000, TEXT_MAX = 256 << 20, COLUMN_MAX = 40 };
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void notebook_show_append_text(struct buf *line, const json_t *object, const char *name,
                                       int width)
@@ -21,8 +20,7 @@ static void notebook_show_append_text(struct buf *line, const json_t *object, co
     buf_printf(line, " %-*s", width, safe.len > 0 ? buf_str(&safe) : "-");
 }
 
-/* ---- a cell ------------------------------------------------------------------------------------
- */
+/* ---- a cell ---------------------------------------------------------------------------------- */
 
 /* Lines behind a margin, the first of them behind the prompt. */
 static void append_block(struct buf *out, const char *prompt, const char *text, size_t len)
@@ -125,8 +123,7 @@ static void append_cell(struct buf *out, const json_t *cell)
     buf_append_char(out, '\n');
 }
 
-/* ---- the notebook ------------------------------------------------------------------------------
- */
+/* ---- the notebook ---------------------------------------------------------------------------- */
 
 /* Page by page: each is drawn when it is there. */
 static int show_pages(struct cli_client *c, const char *id, bool is_json, struct err *e)

@@ -34,8 +34,7 @@ struct op_made {
     char usage[256];
 };
 
-/* ---- arguments ---------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* NULL with the error. What is out of range is the daemon's to refuse. */
 static json_t *op_read_value(const struct op_param *p, const char *text, struct err *e)
@@ -231,8 +230,7 @@ static int op_resolve_all(struct cli_client *c, const struct op *op, json_t *arg
     return 0;
 }
 
-/* ---- the verb ----------------------------------------------------------------------------------
- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 /* A list that has another page goes on with it, unless the caller wants a page. */
 static int ask_pages(struct cli_client *c, const struct op *op, const json_t *given, json_t *answer,
@@ -355,8 +353,7 @@ static int op_verb_run(const struct cli_args *args, struct err *e)
     return cli_client_with(args, may_start, op_work, &order, e);
 }
 
-/* ---- the table of flags ------------------------------------------------------------------------
- */
+/* ---- the table of flags ---------------------------------------------------------------------- */
 
 static const char *value_name(const struct op_param *p)
 {
@@ -470,8 +467,7 @@ const struct cli_verb *cli_op_verb(const struct op *op)
     return &made->verb;
 }
 
-/* ---- cella call --------------------------------------------------------------------------------
- */
+/* ---- cella call ------------------------------------------------------------------------------ */
 
 static const struct cli_flag call_flags[] = {
     {"file", 'f', "FILE",

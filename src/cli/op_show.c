@@ -23,8 +23,7 @@ static int write_out(const struct buf *out)
     return fd_write_all(STDOUT_FILENO, buf_str(out), out->len) < 0 ? CLI_EXIT_PIPE : 0;
 }
 
-/* ---- plain -------------------------------------------------------------------------------------
- */
+/* ---- plain ----------------------------------------------------------------------------------- */
 
 static bool is_empty(const json_t *value)
 {
@@ -130,8 +129,7 @@ static void append_object(struct buf *out, const struct op_shape *shape, const j
     }
 }
 
-/* ---- views of their own ------------------------------------------------------------------------
- */
+/* ---- views of their own ---------------------------------------------------------------------- */
 
 static const char *id_of(const json_t *object, const char *member)
 {

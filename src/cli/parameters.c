@@ -6,8 +6,7 @@
 
 enum { PARAMETERS_SOURCE_MAX = 1 << 20 };
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool parameters_is_name(const char *text)
 {
@@ -135,8 +134,7 @@ void cli_parameters_free(struct cli_parameters *p)
     p->n = 0;
 }
 
-/* ---- values as they are written in a language --------------------------------------------------
- */
+/* ---- values as they are written in a language ------------------------------------------------ */
 
 /* Between double quotes, which Python and JavaScript read alike. */
 static void put_quoted(struct buf *out, const json_t *string)
@@ -205,8 +203,7 @@ static void put_value(struct buf *out, const json_t *value, bool is_python)
         put_container(out, value, is_python);
 }
 
-/* ---- bash --------------------------------------------------------------------------------------
- */
+/* ---- bash ------------------------------------------------------------------------------------ */
 
 static void put_word(struct buf *out, const char *text, size_t len)
 {
@@ -261,8 +258,7 @@ static void put_bash(struct buf *out, const char *name, const json_t *value)
     }
 }
 
-/* ---- the cell ----------------------------------------------------------------------------------
- */
+/* ---- the cell -------------------------------------------------------------------------------- */
 
 /* "const NAME" anywhere in it. */
 static bool declares(const struct notebook_cell *cell, const char *keyword, const char *name)

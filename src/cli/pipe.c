@@ -34,8 +34,7 @@ struct filter {
     bool is_closed;  /* nobody reads the answers any more */
 };
 
-/* ---- answers -----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void pipe_write_out(struct filter *f, const char *text, size_t len)
 {
@@ -88,8 +87,7 @@ static void respond_problem(struct filter *f, enum pipe_event event)
     respond_failure(f, &e);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void set_default(json_t *request, const char *name, json_t *value)
 {
@@ -168,8 +166,7 @@ static int pipe_read_all(struct filter *f, struct err *e)
     return f->is_closed ? CLI_EXIT_PIPE : f->has_failed;
 }
 
-/* ---- being ready -------------------------------------------------------------------------------
- */
+/* ---- being ready ----------------------------------------------------------------------------- */
 
 /* The one of that name, or the default one. */
 static const json_t *pipe_find_profile(const json_t *health, const char *name)

@@ -53,8 +53,7 @@ struct run_plan {
     json_t *written;
 };
 
-/* ---- what is asked for -------------------------------------------------------------------------
- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* "dir/analysis.ipynb" is run into "dir/analysis.out.ipynb". */
 static int name_output(struct run_plan *plan, struct err *e)
@@ -166,8 +165,7 @@ static int settle_language(struct run_plan *plan, struct document *doc, struct e
     return 0;
 }
 
-/* ---- what became of it -------------------------------------------------------------------------
- */
+/* ---- what became of it ----------------------------------------------------------------------- */
 
 static const json_t *find_error(const struct notebook_cell *cell)
 {
@@ -272,8 +270,7 @@ static bool run_report_json(const struct run_plan *plan)
     return cli_print_json(answer);
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static bool is_in_place(const struct run_plan *plan)
 {

@@ -16,8 +16,7 @@ enum {
     POLLS_PATIENT = 40, /* until the user is told that it does not end */
 };
 
-/* ---- the document ------------------------------------------------------------------------------
- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 static bool run_cells_is_blank(const char *text, size_t len)
 {
@@ -123,8 +122,7 @@ static int send_cell(struct cli_run *r, struct cli_client *c, struct cli_run_cel
     return 0;
 }
 
-/* ---- what the daemon has of it -----------------------------------------------------------------
- */
+/* ---- what the daemon has of it --------------------------------------------------------------- */
 
 /* The `at`-th that was sent: it is in its place unless somebody else changes the notebook. */
 static const struct notebook_cell *find_made(const struct document *made, const char *id, size_t at)
@@ -200,8 +198,7 @@ static int write_if_due(struct cli_run *r, struct err *e)
     return 0;
 }
 
-/* ---- the run -----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static void show_progress(struct cli_run *r)
 {

@@ -38,8 +38,7 @@ bool cli_is_utf8(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-/* ---- words -------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void append_words(struct buf *out, const json_t *object, const char *member)
 {
@@ -171,8 +170,7 @@ void cli_describe_rollback(struct buf *out, const char *verb, const json_t *answ
     timeline_describe_list(out, json_object_get(answer, "lost"), "lost", loss);
 }
 
-/* ---- the tree ----------------------------------------------------------------------------------
- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 struct style {
     const char *fork, *last, *bar, *gap; /* before a child, and before what is below it */

@@ -24,8 +24,7 @@ enum {
     URL_MAX = 8 << 10,
 };
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static char *place_path(const char *text, size_t len)
 {
@@ -65,8 +64,7 @@ void cli_place_free(struct cli_place *place)
     *place = (struct cli_place){0};
 }
 
-/* ---- a line while it lasts ---------------------------------------------------------------------
- */
+/* ---- a line while it lasts ------------------------------------------------------------------- */
 
 void cli_transfer_begin(struct cli_transfer *t, const char *name, uint64_t total)
 {
@@ -97,8 +95,7 @@ void cli_transfer_end(struct cli_transfer *t)
     t->shown_ms = 0;
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 void cli_append_path(struct buf *out, const char *path, bool in_query)
 {
@@ -164,8 +161,7 @@ int cli_file_list(struct cli_client *c, const char *session_id, const char *path
     return 0;
 }
 
-/* ---- sending -----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* The context of all callbacks of a request below. */
 struct transfer_work {
@@ -218,8 +214,7 @@ int cli_file_put(struct cli_client *c, const char *session_id, int fd, const cha
     return status;
 }
 
-/* ---- a folder that is sent ---------------------------------------------------------------------
- */
+/* ---- a folder that is sent ------------------------------------------------------------------- */
 
 struct packing_name {
     char *path; /* below the folder */
@@ -348,8 +343,7 @@ int cli_folder_put(struct cli_client *c, const char *session_id, const char *loc
     return status;
 }
 
-/* ---- receiving ---------------------------------------------------------------------------------
- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static bool transfer_write(void *context, const char *data, size_t len)
 {
@@ -438,8 +432,7 @@ int cli_file_get_to(struct cli_client *c, const char *session_id, const char *pa
     return status;
 }
 
-/* ---- a folder that comes -----------------------------------------------------------------------
- */
+/* ---- a folder that comes --------------------------------------------------------------------- */
 
 struct unpacking {
     struct tar_reader reader;

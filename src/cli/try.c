@@ -27,8 +27,7 @@ struct attempt {
     bool is_json;
 };
 
-/* ---- deciding ----------------------------------------------------------------------------------
- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 static int decide(struct cli_client *c, const struct attempt *a, int64_t id, bool commits,
                   json_t **ret_answer, struct err *e)
@@ -62,8 +61,7 @@ static bool ask_to_keep(void)
     return n > 0 && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/* ---- what it did -------------------------------------------------------------------------------
- */
+/* ---- what it did ----------------------------------------------------------------------------- */
 
 static void append_paths(struct buf *out, const json_t *files, const char *member)
 {
@@ -105,8 +103,7 @@ static int try_show_answer(struct attempt *a, const json_t *answer)
     return status;
 }
 
-/* ---- running it --------------------------------------------------------------------------------
- */
+/* ---- running it ------------------------------------------------------------------------------ */
 
 static int try_run_code(const struct cli_args *args, struct cli_client *c, struct attempt *a,
                         struct err *e)

@@ -19,8 +19,7 @@ enum {
     SHOWN_FILES = 50,
 };
 
-/* ---- which files -------------------------------------------------------------------------------
- */
+/* ---- which files ----------------------------------------------------------------------------- */
 
 static int with_refuse(const char *path, const char *why, struct err *e)
 {
@@ -99,8 +98,7 @@ static int add_dir(struct cli_with *with, const char *path, const char *place, i
     return status;
 }
 
-/* ---- where they go -----------------------------------------------------------------------------
- */
+/* ---- where they go --------------------------------------------------------------------------- */
 
 static int with_resolve_all(const char *path, char out[PATH_MAX], struct err *e)
 {
@@ -185,8 +183,7 @@ void cli_with_free(struct cli_with *with)
     *with = (struct cli_with){0};
 }
 
-/* ---- putting them there ------------------------------------------------------------------------
- */
+/* ---- putting them there ---------------------------------------------------------------------- */
 
 static int with_put_one(struct cli_with *with, const struct cli_with_file *file,
                         struct cli_client *c, const char *session_id, struct err *e)
@@ -220,8 +217,7 @@ int cli_with_put(struct cli_with *with, struct cli_client *c, const char *sessio
     return status;
 }
 
-/* ---- what was missing --------------------------------------------------------------------------
- */
+/* ---- what was missing ------------------------------------------------------------------------ */
 
 static const char no_such_file[] = "o such file or directory";
 

@@ -190,8 +190,7 @@ void image_forget(struct image_job *job)
         loop_box_forget(job->box);
 }
 
-/* ---- for a terminal ---------------------------------------------------------------------------
- */
+/* ---- for a terminal -------------------------------------------------------------------------- */
 
 /* Also a box that was taken over can only draw: no other command to the terminal is in it. */
 static bool is_sixels(const char *text, size_t len)

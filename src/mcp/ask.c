@@ -50,8 +50,7 @@ bool ask_on_response(struct mcp_peer *peer, const struct rpc_message *message)
     return true;
 }
 
-/* ---- answers that ask -------------------------------------------------------------------------
- */
+/* ---- answers that ask ------------------------------------------------------------------------ */
 
 static struct seal_bond ask_bond(const struct mcp_request *rq)
 {

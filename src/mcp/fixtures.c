@@ -16,8 +16,7 @@
     "gg=="
 #define WAV "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 
-/* ---- what is listed ---------------------------------------------------------------------------
- */
+/* ---- what is listed -------------------------------------------------------------------------- */
 
 #define PLAIN_SCHEMA "{\"type\":\"object\",\"properties\":{}}"
 
@@ -92,8 +91,7 @@ static const char fixtures_templates[] = JSON_TEXT([ {
     "mimeType" : "application/json"
 } ]);
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void fixture_reply_text(struct mcp_request *rq, const char *text)
 {
@@ -145,8 +143,7 @@ static const json_t *fixture_arguments(const struct mcp_request *rq)
     return json_object_get(rq->params, "arguments");
 }
 
-/* ---- answers that are always the same ---------------------------------------------------------
- */
+/* ---- answers that are always the same -------------------------------------------------------- */
 
 #define SAY(text) "{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}"
 #define FAIL(text) "{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}],\"isError\":true}"
@@ -165,8 +162,7 @@ static const char fixture_mixed[] =
     "\"mimeType\":\"application/json\","
     "\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}";
 
-/* ---- tools that do something ------------------------------------------------------------------
- */
+/* ---- tools that do something ----------------------------------------------------------------- */
 
 static void fx_logging(struct mcp_request *rq)
 {
@@ -237,8 +233,7 @@ static void fx_greet(struct mcp_request *rq)
     fixture_reply_text(rq, buf_str(&text));
 }
 
-/* ---- questions of the older era ---------------------------------------------------------------
- */
+/* ---- questions of the older era -------------------------------------------------------------- */
 
 static void fx_on_sampled(struct mcp_request *rq, const json_t *answers)
 {
@@ -353,8 +348,7 @@ static void fx_enums(struct mcp_request *rq)
         }));
 }
 
-/* ---- questions of the modern era --------------------------------------------------------------
- */
+/* ---- questions of the modern era ------------------------------------------------------------- */
 
 /* A question with one member; the answer makes the text. */
 static void fixture_round(struct mcp_request *rq, const char *key, json_t *question,
@@ -504,8 +498,7 @@ static void fx_mrtr_capabilities(struct mcp_request *rq)
     }
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------
- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 static void fx_slow_end(struct mcp_request *rq)
 {
@@ -610,8 +603,7 @@ static void fx_with_task(struct mcp_request *rq)
                   fx_with_task_go_on);
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define ONE_ARGUMENT(name, type)                                                                   \
     "{\"type\":\"object\",\"properties\":{\"" name "\":{\"type\":\"" type "\"}}}"
@@ -725,8 +717,7 @@ static const json_t *fixtures_schema(struct mcp *mcp, const char *tool)
     return json_object_get(mcp->fixtures, tool);
 }
 
-/* ---- prompts and resources --------------------------------------------------------------------
- */
+/* ---- prompts and resources ------------------------------------------------------------------- */
 
 static bool fx_say_prompt(struct mcp_request *rq, const json_t *answers)
 {

@@ -20,8 +20,7 @@ static bool listen_check_uri(struct mcp_request *rq, const char *uri)
     return false;
 }
 
-/* ---- legacy -----------------------------------------------------------------------------------
- */
+/* ---- legacy ---------------------------------------------------------------------------------- */
 
 static void listen_on_peer_change(void *context, const char *uri)
 {
@@ -58,8 +57,7 @@ void listen_unsubscribe(struct mcp_request *rq)
     request_reply_json(rq, json_object());
 }
 
-/* ---- modern -----------------------------------------------------------------------------------
- */
+/* ---- modern ---------------------------------------------------------------------------------- */
 
 /* One resource of a listening request. */
 struct listen_watch {
@@ -153,8 +151,7 @@ void listen_end_all(struct mcp *mcp)
     }
 }
 
-/* ---- changes ----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 void listen_tell_list(struct mcp *mcp, const char *what)
 {

@@ -102,8 +102,7 @@ void mcp_post(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *
 void mcp_get(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *headers);
 void mcp_delete(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers *headers);
 
-/* ---- a stream of messages, one on each line ----------------------------------------------------
- */
+/* ---- a stream of messages, one on each line -------------------------------------------------- */
 
 /* NULL with the fault: too many clients, or no such set of tools. `link` serves all requests. */
 struct mcp_peer *mcp_open(struct mcp *mcp, struct mcp_link *link, const char *agent,

@@ -27,8 +27,7 @@ enum mcp_level mcp_level_of(const char *name)
     return MCP_LEVEL_NONE;
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 struct mcp_request *request_new(struct mcp *mcp, struct mcp_peer *peer, struct rpc_message *m)
 {
@@ -136,8 +135,7 @@ void request_drop(struct mcp_request *rq)
         link->ops->answer(link, 202, NULL, 0);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* What HTTP says of an error: a modern client's envelope was wrong, or all went well. */
 static int request_status(const struct mcp_request *rq, enum rpc_code code)
@@ -281,8 +279,7 @@ bool request_check_cursor(struct mcp_request *rq)
     return false;
 }
 
-/* ---- before the answer ------------------------------------------------------------------------
- */
+/* ---- before the answer ----------------------------------------------------------------------- */
 
 void request_notify(struct mcp_request *rq, const char *method, json_t *params)
 {
@@ -399,8 +396,7 @@ void request_after(struct mcp_request *rq, uint64_t ms, request_fn fn)
     loop_timer_set(rq->timer, ms);
 }
 
-/* ---- operations -------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static struct mcp_request *request_of(struct call *call)
 {

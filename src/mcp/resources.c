@@ -19,8 +19,7 @@ enum {
     RESOURCES_TTL_MS = 5000,
 };
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void resources_put(struct json_out *json, const char *key, const char *uri, const char *name,
                           const char *doc, const char *type)
@@ -90,8 +89,7 @@ void resources_list_templates(struct mcp_request *rq)
         resources_reply_list(rq, "resourceTemplates");
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void resources_refuse(struct mcp_request *rq, const char *why)
 {

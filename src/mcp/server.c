@@ -27,8 +27,7 @@ static const char *const server_instructions =
     "Code runs in live sandboxed sessions: variables and files stay between calls, a crash is "
     "rolled back, and back undoes, redoes and branches.";
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void server_on_sweep(void *context)
 {
@@ -102,8 +101,7 @@ void mcp_link_gone(struct mcp_link *link)
     }
 }
 
-/* ---- who is there -----------------------------------------------------------------------------
- */
+/* ---- who is there ---------------------------------------------------------------------------- */
 
 struct mcp_caps mcp_read_caps(const json_t *capabilities)
 {
@@ -227,8 +225,7 @@ static void server_set_level(struct mcp_request *rq)
     request_reply_json(rq, json_object());
 }
 
-/* ---- methods ----------------------------------------------------------------------------------
- */
+/* ---- methods --------------------------------------------------------------------------------- */
 
 #define OF(era) (1U << (era))
 #define OF_BOTH (OF(MCP_LEGACY) | OF(MCP_MODERN))
@@ -274,8 +271,7 @@ static void server_run(struct mcp_request *rq)
     request_fail(rq, RPC_METHOD_NOT_FOUND, "there is no method \"%s\"", rq->method);
 }
 
-/* ---- modern requests --------------------------------------------------------------------------
- */
+/* ---- modern requests ------------------------------------------------------------------------- */
 
 static int server_check_meta(const struct rpc_message *m, struct rpc_fault *fault)
 {
@@ -520,8 +516,7 @@ void mcp_delete(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers
     link->ops->answer(link, 200, NULL, 0);
 }
 
-/* ---- a line for each message ------------------------------------------------------------------
- */
+/* ---- a line for each message ----------------------------------------------------------------- */
 
 struct mcp_peer *mcp_open(struct mcp *mcp, struct mcp_link *link, const char *agent,
                           const char *tools, struct rpc_fault *fault)

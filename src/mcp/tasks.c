@@ -202,8 +202,7 @@ static void task_on_request_end(struct mcp_request *rq)
         task_forget(take_ptr(rq->task));
 }
 
-/* ---- as a client sees it ----------------------------------------------------------------------
- */
+/* ---- as a client sees it --------------------------------------------------------------------- */
 
 static const char *task_status_name(const struct mcp_task *task)
 {
@@ -367,8 +366,7 @@ void tasks_end_all(struct mcp *mcp)
     }
 }
 
-/* ---- after a restart ---------------------------------------------------------------------------
- */
+/* ---- after a restart ------------------------------------------------------------------------- */
 
 static void task_on_row(void *context, const struct store_task *row)
 {

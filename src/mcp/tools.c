@@ -70,8 +70,7 @@ void tools_list(struct mcp_request *rq)
     request_reply(rq, &out);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void tools_reply_error(struct mcp_request *rq, const struct err *e)
 {
@@ -233,8 +232,7 @@ static void tools_on_reply(struct mcp_request *rq, int status, const struct buf 
     json_decref(result);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void tools_on_event(struct mcp_request *rq, const char *name, const char *json, size_t len)
 {

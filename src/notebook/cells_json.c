@@ -15,8 +15,7 @@
 static const char *const comment_marks[] = {
     [CELL_MARKDOWN] = "# %% [markdown]\n", [CELL_RAW] = "# %% [raw]\n"};
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static json_t *make_text_output(const char *type, const char *member, const char *text, size_t len)
 {
@@ -190,8 +189,7 @@ int notebook_parse_cells_json(json_t *root, struct document **ret, struct err *e
     return 0;
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void cells_json_put_number(struct json_out *o, const char *name, const json_t *typed)
 {

@@ -63,8 +63,7 @@ static void export_finish(struct export_task *x, const struct err *e)
         documents_done(documents);
 }
 
-/* ---- the worker --------------------------------------------------------------------------------
- */
+/* ---- the worker ------------------------------------------------------------------------------ */
 
 /* A JSON value that the store kept as text; NULL if the text is not valid. */
 static json_t *export_parse(const char *text, size_t len)
@@ -175,8 +174,7 @@ static void export_after_work(uv_work_t *request, int status)
     export_finish(x, NULL);
 }
 
-/* ---- collecting --------------------------------------------------------------------------------
- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 static void export_set_time(char **field, uint64_t at_ms)
 {
@@ -277,8 +275,7 @@ static void export_on_notebook(void *context, const struct store_notebook *row, 
                                         export_on_page, x);
 }
 
-/* ---- one or two at a time ----------------------------------------------------------------------
- */
+/* ---- one or two at a time -------------------------------------------------------------------- */
 
 static void export_begin_next(struct documents *documents)
 {

@@ -56,8 +56,7 @@ static void html_put_text(struct buf *out, const char *text, size_t len)
     text_append_html(out, text != NULL ? text : "", text != NULL ? len : 0);
 }
 
-/* ---- Markdown ----------------------------------------------------------------------------------
- */
+/* ---- Markdown -------------------------------------------------------------------------------- */
 
 static void collect(const MD_CHAR *text, MD_SIZE len, void *out)
 {
@@ -158,8 +157,7 @@ static void put_markdown(struct buf *out, const struct notebook_cell *cell, cons
     }
 }
 
-/* ---- outputs -----------------------------------------------------------------------------------
- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static void put_settled(struct buf *out, const char *class, const char *text, size_t len)
 {
@@ -276,8 +274,7 @@ static const struct outputs_writer html_writer = {
     .put_described = html_put_described,
 };
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static void put_code_cell(struct buf *out, const struct document *doc,
                           const struct notebook_cell *cell)
@@ -317,8 +314,7 @@ static void put_code_cell(struct buf *out, const struct document *doc,
     buf_append_str(out, "</section>\n");
 }
 
-/* ---- the page ----------------------------------------------------------------------------------
- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 void notebook_write_html(const struct document *doc, struct buf *out)
 {

@@ -71,8 +71,7 @@ static uint64_t import_count_of(int64_t count)
     return count > 0 && count <= COUNT_MAX ? (uint64_t)count : 0;
 }
 
-/* ---- a cell ------------------------------------------------------------------------------------
- */
+/* ---- a cell ---------------------------------------------------------------------------------- */
 
 /* Returns how many bytes the outputs have as JSON, even if they are too many to be kept. */
 static size_t import_put_outputs(const struct import_task *i, struct buf *out)
@@ -140,8 +139,7 @@ static int import_put_cell(struct import_task *i, struct err *e)
                : 0;
 }
 
-/* ---- images ------------------------------------------------------------------------------------
- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 static void import_go_on(struct task *task);
 
@@ -236,8 +234,7 @@ static bool import_take_output(struct import_task *i, const json_t *given)
     return true;
 }
 
-/* ---- one after another -------------------------------------------------------------------------
- */
+/* ---- one after another ----------------------------------------------------------------------- */
 
 /* The store has written what came before. */
 static void import_on_written(void *context, const struct store_notebook *row, const struct err *e)

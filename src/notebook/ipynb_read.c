@@ -3,8 +3,7 @@
 #include "notebook/output.h"
 #include "notebook/text.h"
 
-/* ---- what Cella wrote there --------------------------------------------------------------------
- */
+/* ---- what Cella wrote there ------------------------------------------------------------------ */
 
 /* Moves a text, or the null that stands for one, out of an object. */
 static void ipynb_read_take_text(json_t *from, const char *name, char **field)
@@ -23,8 +22,7 @@ static void drop_if_empty(json_t *parent, const char *name)
         json_object_del(parent, name);
 }
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static int find_kind(const json_t *cell, enum cell_kind *ret, struct err *e)
 {
@@ -120,8 +118,7 @@ static int ipynb_read_cell(const json_t *from, struct document *doc, struct err 
     return 0;
 }
 
-/* ---- the notebook ------------------------------------------------------------------------------
- */
+/* ---- the notebook ---------------------------------------------------------------------------- */
 
 static const char *find_language(const json_t *metadata)
 {
@@ -187,8 +184,7 @@ int notebook_parse_ipynb(json_t *root, struct document **ret, struct err *e)
     return 0;
 }
 
-/* ---- bytes -------------------------------------------------------------------------------------
- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static int ipynb_read_parse(const char *text, size_t len, json_t **ret, struct err *e)
 {

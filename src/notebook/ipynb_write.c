@@ -4,8 +4,7 @@
 #include "notebook/text.h"
 #include "wire/json.h"
 
-/* ---- metadata that nbformat's schema takes -----------------------------------------------------
- */
+/* ---- metadata that nbformat's schema takes --------------------------------------------------- */
 
 enum wanted { WANT_TEXT, WANT_BOOL, WANT_OBJECT, WANT_ARRAY, WANT_TAGS, WANT_SCROLLED, WANT_MODE };
 
@@ -67,8 +66,7 @@ static bool has_text(const json_t *object, const char *name)
     return json_is_string(json_object_get(object, name));
 }
 
-/* ---- what the reference writes there -----------------------------------------------------------
- */
+/* ---- what the reference writes there --------------------------------------------------------- */
 
 static json_t *own_object(json_t *metadata)
 {
@@ -162,8 +160,7 @@ static json_t *make_cell_metadata(const struct document *doc, size_t number)
     return metadata;
 }
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static json_t *make_cell(const struct document *doc, size_t number)
 {
@@ -239,8 +236,7 @@ static void put_pretty(struct buf *out, const json_t *value, int depth)
     }
 }
 
-/* ---- the notebook ------------------------------------------------------------------------------
- */
+/* ---- the notebook ---------------------------------------------------------------------------- */
 
 /* Cell by cell, so that not all of it is there twice. */
 void notebook_write_ipynb(const struct document *doc, struct buf *out)

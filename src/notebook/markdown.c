@@ -3,8 +3,7 @@
 #include "notebook/output.h"
 #include "notebook/text.h"
 
-/* ---- blocks ------------------------------------------------------------------------------------
- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Blocks are apart by an empty line. */
 static void begin_block(struct buf *out)
@@ -45,8 +44,7 @@ static void markdown_put_plain(struct buf *out, const char *text, size_t len)
         buf_append_char(out, '\n');
 }
 
-/* ---- outputs -----------------------------------------------------------------------------------
- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static bool markdown_put_picture(struct buf *out, const json_t *typed, const char *mime,
                                  const char *base64, size_t len)
@@ -99,8 +97,7 @@ static const struct outputs_writer markdown_writer = {
     .put_described = markdown_put_described,
 };
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static void markdown_put_cell(struct buf *out, const struct document *doc,
                               const struct notebook_cell *cell)

@@ -38,8 +38,7 @@ struct mirror {
     bool has_changed;  /* since then */
 };
 
-/* ---- the worker --------------------------------------------------------------------------------
- */
+/* ---- the worker ------------------------------------------------------------------------------ */
 
 /* A notebook without cells has no file. */
 static void mirror_work(uv_work_t *request)
@@ -56,8 +55,7 @@ static void mirror_work(uv_work_t *request)
         mirror_remove(mirror->data_dir, mirror->id);
 }
 
-/* ---- one at a time -----------------------------------------------------------------------------
- */
+/* ---- one at a time --------------------------------------------------------------------------- */
 
 static void mirror_begin_next(struct documents *documents);
 
@@ -154,8 +152,7 @@ void mirrors_changed(void *context, const char *id)
     task_later(&mirror->task, mirror_on_due, AFTER_MS);
 }
 
-/* ---- those of an earlier daemon ----------------------------------------------------------------
- */
+/* ---- those of an earlier daemon -------------------------------------------------------------- */
 
 struct comparison {
     struct task task;

@@ -19,8 +19,7 @@ enum { ESCAPED_MAX = MIRROR_FOLDER_SIZE - 2 - BLOB_HEX_SIZE }; /* leaves room fo
 #define FILE_NAME "cells.json"
 #define NEW_NAME "." FILE_NAME ".new"
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 void mirror_folder_of(const char *user, char out[MIRROR_FOLDER_SIZE])
 {
@@ -52,8 +51,7 @@ static bool mirror_is_folder(const char *name)
     return name[0] != '.' && !ids_is_uuid(name, strlen(name));
 }
 
-/* ---- ways --------------------------------------------------------------------------------------
- */
+/* ---- ways ------------------------------------------------------------------------------------ */
 
 /* A descriptor, or -errno. */
 static int mirror_enter(int dir, const char *name, bool makes)
@@ -89,8 +87,7 @@ static DIR *mirror_list_names(int dir, const char *name)
     return list;
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 int mirror_write(int data_dir, const char *user, const char *id, const struct buf *text,
                  uint64_t at_ms)
@@ -116,8 +113,7 @@ int mirror_write(int data_dir, const char *user, const char *id, const struct bu
     return error;
 }
 
-/* ---- removing ----------------------------------------------------------------------------------
- */
+/* ---- removing -------------------------------------------------------------------------------- */
 
 static void mirror_remove_from(int workspaces, const char *user_folder, const char *id)
 {
@@ -144,8 +140,7 @@ void mirror_remove(int data_dir, const char *id)
         closedir(users);
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void mirror_each_of(int workspaces, const char *user_folder, mirror_file_fn fn,
                            void *context)

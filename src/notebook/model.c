@@ -13,8 +13,7 @@ static const struct notebook_language languages[] = {
 
 static const struct notebook_language unknown_language = {.comment = "#", .suffix = ".txt"};
 
-/* ---- documents and cells -----------------------------------------------------------------------
- */
+/* ---- documents and cells --------------------------------------------------------------------- */
 
 struct document *notebook_new(void)
 {
@@ -103,8 +102,7 @@ size_t notebook_count_outputs(const struct document *doc)
     return n;
 }
 
-/* ---- ids ---------------------------------------------------------------------------------------
- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
 static bool model_is_id(const char *id)
 {
@@ -145,8 +143,7 @@ void notebook_settle_ids(struct document *doc)
     free(keeps);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 const struct notebook_language *notebook_language(const struct document *doc)
 {

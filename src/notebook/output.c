@@ -82,8 +82,7 @@ bool output_is_json_mime(const char *mime)
            (len >= sizeof(prefix) + 4 && strcmp(mime + len - 5, "+json") == 0);
 }
 
-/* ---- from nbformat -----------------------------------------------------------------------------
- */
+/* ---- from nbformat --------------------------------------------------------------------------- */
 
 /* Every representation as one value. */
 static int join_bundle(const json_t *data, json_t **ret, struct err *e)
@@ -251,8 +250,7 @@ int output_from_nbformat(const json_t *output, int64_t execution_count, json_t *
     return status;
 }
 
-/* ---- to nbformat -------------------------------------------------------------------------------
- */
+/* ---- to nbformat ----------------------------------------------------------------------------- */
 
 /* As Jupyter does: what people may want to compare goes line by line. */
 static bool is_split(const char *mime)
@@ -394,8 +392,7 @@ json_t *output_to_nbformat(const json_t *typed, int64_t execution_count)
     return made;
 }
 
-/* ---- as text -----------------------------------------------------------------------------------
- */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 void output_describe_error(struct buf *out, const json_t *typed)
 {
@@ -443,8 +440,7 @@ void output_describe(struct buf *out, const json_t *typed)
     }
 }
 
-/* ---- what formats do alike ----------------------------------------------------------------------
- */
+/* ---- what formats do alike ------------------------------------------------------------------- */
 
 int outputs_read(const json_t *from, outputs_read_fn read, struct notebook_cell *cell,
                  struct err *e)

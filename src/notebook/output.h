@@ -38,8 +38,7 @@ void output_describe_error(struct buf *out, const json_t *typed);
 
 bool output_is_json_mime(const char *mime); /* holds any JSON, not only text */
 
-/* ---- what formats do alike ----------------------------------------------------------------------
- */
+/* ---- what formats do alike ------------------------------------------------------------------- */
 
 /* Reads one output into a typed one; `execution_count` is that of the cell. */
 typedef int (*outputs_read_fn)(const json_t *output, int64_t execution_count, json_t **ret,

@@ -58,8 +58,7 @@ json_t *text_without_spaces(const json_t *text)
     return json_stringn_nocheck(buf_str(&kept), kept.len);
 }
 
-/* ---- HTML --------------------------------------------------------------------------------------
- */
+/* ---- HTML ------------------------------------------------------------------------------------ */
 
 void text_append_html(struct buf *out, const char *text, size_t len)
 {
@@ -89,8 +88,7 @@ void text_append_html(struct buf *out, const char *text, size_t len)
     buf_append(out, text + start, len - start);
 }
 
-/* ---- terminals ---------------------------------------------------------------------------------
- */
+/* ---- terminals ------------------------------------------------------------------------------- */
 
 /* Length of the escape sequence at text[0] == ESC: CSI, OSC or two characters. */
 static size_t escape_len(const char *text, size_t len)
@@ -146,8 +144,7 @@ void text_append_settled(struct buf *out, const char *text, size_t len)
     }
 }
 
-/* ---- comments ----------------------------------------------------------------------------------
- */
+/* ---- comments -------------------------------------------------------------------------------- */
 
 void text_append_prefixed(struct buf *out, const char *prefix, const char *text, size_t len)
 {

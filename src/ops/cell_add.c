@@ -78,8 +78,7 @@ static struct store_change change_of(const struct call *call, const struct store
         .what = CHANGE_INSERT, .at = at < 0 ? STORE_AT_END : (uint64_t)at, .to = cell};
 }
 
-/* ---- added, then run ---------------------------------------------------------------------------
- */
+/* ---- added, then run ------------------------------------------------------------------------- */
 
 static void cell_add_on_added(void *context, const struct store_cell *now, uint64_t n_cells,
                               const struct err *e)

@@ -37,8 +37,7 @@ static const struct {
     {OP_HAS_TAIL, "has_tail"},   {OP_TUNNELS, "tunnels"},
 };
 
-/* ---- errors and shapes -------------------------------------------------------------------------
- */
+/* ---- errors and shapes ----------------------------------------------------------------------- */
 
 unsigned op_errors(const struct op *op)
 {
@@ -87,8 +86,7 @@ const struct op_shape **op_shapes(const struct op *const *table)
     return list.shapes;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_texts(struct json_out *json, const char *key, const char *const *texts)
 {

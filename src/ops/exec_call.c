@@ -20,8 +20,7 @@ struct exec_call {
     uint64_t dropped_bytes; /* of events that a slow client did not take */
 };
 
-/* ---- the answer --------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static void put_error(struct json_out *json, const struct exec_error *error)
 {
@@ -231,8 +230,7 @@ static void exec_call_on_failed(void *context, const struct err *e)
     call_fail(waiting->call, e);
 }
 
-/* ---- the stream --------------------------------------------------------------------------------
- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static void on_accepted(void *context, const struct cell *cell)
 {
@@ -290,8 +288,7 @@ static void on_clear(void *context, bool waits)
     waiting->call->sink->event(waiting->call, "clear", text, strlen(text));
 }
 
-/* ---- the call ----------------------------------------------------------------------------------
- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static const struct exec_listener plain_listener = {.on_result = exec_call_on_result,
                                                     .on_failed = exec_call_on_failed};

@@ -87,8 +87,7 @@ static const struct op_param exec_oneshot_params[] = {
     {0},
 };
 
-/* ---- the answer --------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static void exec_oneshot_put_url(struct json_out *json, const struct oneshot_file *file,
                                  const char *name)
@@ -224,8 +223,7 @@ static const struct oneshot_listener exec_oneshot_stream_listener = {
     .on_done = exec_oneshot_on_done,
     .on_failed = exec_oneshot_on_failed};
 
-/* ---- the call ----------------------------------------------------------------------------------
- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static void exec_oneshot_on_gone(struct call *call)
 {

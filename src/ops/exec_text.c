@@ -18,8 +18,7 @@ static void text_begin_line(struct buf *out)
         buf_append_char(out, '\n');
 }
 
-/* ---- the error --------------------------------------------------------------------------------
- */
+/* ---- the error ------------------------------------------------------------------------------- */
 
 /* A line of nothing but marks under another one. */
 static bool text_is_marks(const char *line, size_t len)
@@ -88,8 +87,7 @@ static void text_put_error(struct buf *out, const struct exec_error *error)
         buf_printf(out, "%s\n", error->advice);
 }
 
-/* ---- in brackets ------------------------------------------------------------------------------
- */
+/* ---- in brackets ----------------------------------------------------------------------------- */
 
 static bool text_has_word(const char *code, size_t len, const char *word)
 {
@@ -235,8 +233,7 @@ static void text_put_state(struct buf *out, const struct exec_result *result,
         buf_printf(out, "[exit status %d]\n", status);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void text_put_late(struct buf *out, const json_t *late)
 {

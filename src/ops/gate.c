@@ -62,8 +62,7 @@ static const char *given(const struct visit *v, enum op_meaning meaning)
     return p != NULL ? call_text(v->call, p->name, NULL) : NULL;
 }
 
-/* ---- whom it speaks for ------------------------------------------------------------------------
- */
+/* ---- whom it speaks for ---------------------------------------------------------------------- */
 
 static int settle_speaker(struct visit *v, struct err *e)
 {
@@ -83,8 +82,7 @@ static int settle_speaker(struct visit *v, struct err *e)
     return agents_resolve(call->policy->config, &claim, &ignored, e); /* says that there is none */
 }
 
-/* ---- whose things it is about ------------------------------------------------------------------
- */
+/* ---- whose things it is about ---------------------------------------------------------------- */
 
 bool call_sees(const struct call *call, const char *agent)
 {
@@ -174,8 +172,7 @@ static int find_subjects(struct visit *v, struct err *e)
     return find_session(v, e) < 0 || find_joined(v, e) < 0 ? -1 : 0;
 }
 
-/* ---- plan mode ---------------------------------------------------------------------------------
- */
+/* ---- plan mode ------------------------------------------------------------------------------- */
 
 static bool agent_plans(const struct call *call, const char *agent, struct obstacle *ret)
 {
@@ -237,8 +234,7 @@ static void refuse_planned(struct call *call, const struct obstacle *obstacle)
     call_reply(call, err_http_status(e.code), &out);
 }
 
-/* ---- what the owner may use --------------------------------------------------------------------
- */
+/* ---- what the owner may use ------------------------------------------------------------------ */
 
 /* How many sessions there will be more. A notebook without a live session gets one to run in. */
 static size_t count_new(const struct visit *v)
@@ -304,8 +300,7 @@ static int check_uses(struct visit *v, struct err *e)
     return check_amounts(v, grant, e);
 }
 
-/* ---- what it was given -------------------------------------------------------------------------
- */
+/* ---- what it was given ----------------------------------------------------------------------- */
 
 uint32_t call_timeout_ms(const struct call *call)
 {
@@ -376,8 +371,7 @@ const struct jail_limits *call_limits(struct call *call)
     return limits;
 }
 
-/* ---- through -----------------------------------------------------------------------------------
- */
+/* ---- through --------------------------------------------------------------------------------- */
 
 /* What its cells have that ask for nothing else. Who explores has more time, as much of it as the
  * agent may ask for. */

@@ -95,8 +95,7 @@ void reply_notebook(struct call *call, int http_status, const struct store_noteb
     call_reply(call, http_status, &out);
 }
 
-/* ---- changes -----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 struct changing {
     struct call *call;

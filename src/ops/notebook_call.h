@@ -69,8 +69,7 @@ void reply_notebook(struct call *call, int http_status, const struct store_noteb
 /* Applies the change and answers with the cell and how many there are. */
 void change_call(struct call *call, const struct store_change *change, int http_status);
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Runs the cell as the call's arguments say (EXEC_PARAM_...), and answers as session.exec does. */
 void run_call_begin(struct call *call, const char *cell);

@@ -86,8 +86,7 @@ struct op_param {
     bool is_untold; /* of a tool: models are not told of it */
 };
 
-/* ---- answers -----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct op_shape;
 
@@ -118,8 +117,7 @@ struct op_event {
     const char *doc;
 };
 
-/* ---- the command line --------------------------------------------------------------------------
- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 /* How the command line tool offers an operation: `cella WORDS TAKES...`, every parameter that is
  * not among `takes` being a flag. */

@@ -13,8 +13,7 @@ static void put_raw_member(struct json_out *json, const char *key, const char *t
     json_put_raw(json, text, strlen(text));
 }
 
-/* ---- schemas -----------------------------------------------------------------------------------
- */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 static void put_reference(struct json_out *json, const char *shape)
 {
@@ -172,8 +171,7 @@ static void openapi_put_shape(struct json_out *json, const struct op_shape *shap
     json_put_object_end(json);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* A model pays for each word: it is told what a parameter is, not how large. */
 static void put_tool_param(struct json_out *json, const struct op_param *p)
@@ -363,8 +361,7 @@ static void put_body(struct json_out *json, const struct op *op, const json_t *e
     json_put_object_end(json);
 }
 
-/* ---- answers -----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void put_content(struct json_out *json, const struct op *op)
 {
@@ -445,8 +442,7 @@ static void put_responses(struct json_out *json, const struct op *op)
     json_put_object_end(json);
 }
 
-/* ---- the document ------------------------------------------------------------------------------
- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 static void put_operation(struct json_out *json, const struct op *op)
 {

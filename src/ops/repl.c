@@ -90,8 +90,7 @@ static void repl_fail(struct repl_call *repl, const struct err *e)
     call_fail(repl->call, e);
 }
 
-/* ---- what a session wrote ----------------------------------------------------------------------
- */
+/* ---- what a session wrote -------------------------------------------------------------------- */
 
 /* "key":text, with all that nobody has read yet. False if there was nothing. */
 static bool put_new(struct json_out *json, const char *key, struct session *session,
@@ -128,8 +127,7 @@ static void put_exit_code(struct json_out *json, const struct session *session)
         json_put_member_null(json, "exit_code");
 }
 
-/* ---- sessions ----------------------------------------------------------------------------------
- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 /* NULL with the error. An id of somebody else's is as good as none. */
 static struct session *find_own(const struct repl_call *repl, struct err *e)
@@ -161,8 +159,7 @@ static int refuse_dead(const struct session *session, struct err *e)
     return err_advise(e, "%s: %s", death->message, death->advice);
 }
 
-/* ---- spawn -------------------------------------------------------------------------------------
- */
+/* ---- spawn ----------------------------------------------------------------------------------- */
 
 static void repl_on_started(void *context, struct session *session)
 {
@@ -229,8 +226,7 @@ static int spawn(struct repl_call *repl, struct err *e)
     return 0;
 }
 
-/* ---- exec --------------------------------------------------------------------------------------
- */
+/* ---- exec ------------------------------------------------------------------------------------ */
 
 static bool has_been_ended(const struct exec_result *result)
 {
@@ -404,8 +400,7 @@ static int exec(struct repl_call *repl, struct err *e)
     return 0;
 }
 
-/* ---- read, kill, list --------------------------------------------------------------------------
- */
+/* ---- read, kill, list ------------------------------------------------------------------------ */
 
 /* What a session wrote before it ended is still told, once. */
 static int read_output(struct repl_call *repl, struct err *e)
@@ -478,8 +473,7 @@ static int list(struct repl_call *repl, struct err *e)
     return 0;
 }
 
-/* ---- the operation -----------------------------------------------------------------------------
- */
+/* ---- the operation --------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -83,8 +83,7 @@ struct listing {
     size_t n;
 };
 
-/* ---- which -------------------------------------------------------------------------------------
- */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 static bool has_label(const struct session *session, const char *wanted)
 {
@@ -116,8 +115,7 @@ static bool is_wanted(const struct call *call, const struct session *session)
             (session->name != NULL && fnmatch(name, session->name, FNM_NOESCAPE) == 0));
 }
 
-/* ---- in which order ----------------------------------------------------------------------------
- */
+/* ---- in which order -------------------------------------------------------------------------- */
 
 static uint64_t key_of(const struct session *session, enum sort sort)
 {
@@ -187,8 +185,7 @@ static void put_next(struct json_out *json, const struct listed *last)
     json_put_member_str(json, "next", cursor);
 }
 
-/* ---- telling -----------------------------------------------------------------------------------
- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static struct listing gather(struct call *call)
 {

@@ -4,8 +4,7 @@
 
 #include "jail/warden.h"
 
-/* ---- failures ----------------------------------------------------------------------------------
- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static const struct op_member error_members[] = {
     {"code", OP_TEXT, .is_always = true, .doc = "Its name: docs/ERRORS.md lists them."},
@@ -36,8 +35,7 @@ static const struct op_member failure_members[] = {
 const struct op_shape shape_failure = {"failure", failure_members,
                                        "The answer to a request that failed."};
 
-/* ---- sessions ----------------------------------------------------------------------------------
- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static const struct op_member limits_members[] = {
 #define LIMIT(member, least, most, what) {#member, OP_INT, .is_always = true, .doc = what},
@@ -149,8 +147,7 @@ static const struct op_member repl_rules_members[] = {
 const struct op_shape shape_repl_rules = {"repl_rules", repl_rules_members,
                                           "What an agent may do."};
 
-/* ---- cells that run ----------------------------------------------------------------------------
- */
+/* ---- cells that run -------------------------------------------------------------------------- */
 
 static const struct op_member dtype_members[] = {
     {"name", OP_TEXT, .is_always = true, .doc = "The column."},
@@ -440,8 +437,7 @@ static const struct op_member declarations_members[] = {
 const struct op_shape shape_declarations = {"declarations", declarations_members,
                                             "What the code of a session declared."};
 
-/* ---- notebooks ---------------------------------------------------------------------------------
- */
+/* ---- notebooks ------------------------------------------------------------------------------- */
 
 static const struct op_member shapes_cell_members[] = {
     {"cell_id", OP_TEXT, .is_always = true, .doc = "Its id."},
@@ -493,8 +489,7 @@ static const struct op_member cell_change_members[] = {
 const struct op_shape shape_cell_change = {"cell_change", cell_change_members,
                                            "A change of a notebook."};
 
-/* ---- states ------------------------------------------------------------------------------------
- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static const struct op_member state_members[] = {
     {"name", OP_TEXT, .is_always = true, .column = "NAME", .doc = "Its name."},

@@ -92,8 +92,7 @@ int tool_fail(struct call *call, const char *message, const char *advice)
     return -1;
 }
 
-/* ---- pictures ----------------------------------------------------------------------------------
- */
+/* ---- pictures -------------------------------------------------------------------------------- */
 
 /* Its name among resources, made of its address: /v1/notebooks/N/cells/C/images/I. */
 static bool picture_ref(const json_t *output, char ref[PICTURE_REF_SIZE])
@@ -213,8 +212,7 @@ static void kept_scale(struct call *call)
                 tool_answer_on_scaled);
 }
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* For the surface, which may ask on by itself. */
 static void put_pending(struct json_out *json, const struct call *call,

@@ -28,8 +28,7 @@ static bool tool_back_is_action(const struct call *call, const char *action)
     return strcmp(call_text(call, "action", ""), action) == 0;
 }
 
-/* ---- in words ----------------------------------------------------------------------------------
- */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 /* "cells 3, 4" */
 static void tool_back_put_cells(struct buf *out, const json_t *cells)
@@ -125,8 +124,7 @@ static void tool_back_on_listed(struct call *call, const json_t *answer)
     tool_reply_text(call, &text);
 }
 
-/* ---- branches ----------------------------------------------------------------------------------
- */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 static void on_named(struct call *call, const json_t *answer)
 {
@@ -158,8 +156,7 @@ static void tool_back_on_branched(struct call *call, const json_t *answer)
                 on_named);
 }
 
-/* ---- the tool ----------------------------------------------------------------------------------
- */
+/* ---- the tool -------------------------------------------------------------------------------- */
 
 /* NULL if the call was answered with the error. */
 static json_t *try_args(struct call *call, const struct session *session)

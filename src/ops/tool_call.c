@@ -14,8 +14,7 @@
 
 enum { OWNER_SIZE = 24, NAME_STEM_MAX = 56, ANSWER_VALUES_MAX = 1000 * 1000 };
 
-/* ---- the caller's session ----------------------------------------------------------------------
- */
+/* ---- the caller's session -------------------------------------------------------------------- */
 
 /* What the label says. A client's name may be its secret, so it is not told. */
 static const char *tool_owner(const struct call *call, char owner[OWNER_SIZE])
@@ -263,8 +262,7 @@ void tool_session(struct call *call, tool_session_fn fn)
     }
 }
 
-/* ---- another operation -------------------------------------------------------------------------
- */
+/* ---- another operation ----------------------------------------------------------------------- */
 
 void tool_give_body(struct call *call, const struct buf *bytes)
 {
@@ -281,8 +279,7 @@ void tool_become(struct call *call, const struct op *op, json_t *args, tool_answ
     op_run(call);
 }
 
-/* ---- failures ----------------------------------------------------------------------------------
- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 /* What is said of requests elsewhere, as whoever has tools reads it. % is a number. */
 static const struct {
@@ -393,8 +390,7 @@ static void sink_refuse(struct call *call, const json_t *answer)
     tool_reply_text(call, &text);
 }
 
-/* ---- the answer of another operation -----------------------------------------------------------
- */
+/* ---- the answer of another operation --------------------------------------------------------- */
 
 static void sink_reply(struct call *call, int http_status, const struct buf *json)
 {

@@ -61,8 +61,7 @@ static const char *path_of(const struct call *call)
     return tool_path(call_text(call, "path", ""));
 }
 
-/* ---- in words ----------------------------------------------------------------------------------
- */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 static void on_put(struct call *call, const json_t *answer)
 {
@@ -126,8 +125,7 @@ static void on_bytes(struct call *call, struct buf *bytes, uint64_t total)
     tool_reply_text(call, &text);
 }
 
-/* ---- the tool ----------------------------------------------------------------------------------
- */
+/* ---- the tool -------------------------------------------------------------------------------- */
 
 static int read_content(struct call *call, struct buf *ret)
 {

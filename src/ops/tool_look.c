@@ -83,8 +83,7 @@ static void say_list(struct call *call, struct buf *text, size_t n_left, const c
     tool_reply_text(call, text);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* "3x2" of a table or an array, else how many elements; nothing if neither is known. */
 static void put_extent(struct buf *out, const json_t *item)
@@ -203,8 +202,7 @@ static void on_meaning(struct call *call, const json_t *answer)
     tool_reply_text(call, &text);
 }
 
-/* ---- files and sessions ------------------------------------------------------------------------
- */
+/* ---- files and sessions ---------------------------------------------------------------------- */
 
 void tool_say_files(struct call *call, const json_t *answer)
 {
@@ -245,8 +243,7 @@ static void on_sessions(struct call *call, const json_t *answer)
     say_list(call, &text, total > SESSIONS_MAX ? (size_t)total - SESSIONS_MAX : 0, "no sessions");
 }
 
-/* ---- output ------------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void tool_look_put_output(struct buf *out, const json_t *output)
 {
@@ -375,8 +372,7 @@ static void tool_look_on_cell(struct call *call, const json_t *answer)
     tool_reply_text(call, &text);
 }
 
-/* ---- the tool ----------------------------------------------------------------------------------
- */
+/* ---- the tool -------------------------------------------------------------------------------- */
 
 static void tool_look_look_at(struct call *call, const struct session *session)
 {

@@ -78,8 +78,7 @@ static void say(struct call *call, const char *text)
     tool_reply_text(call, &said);
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static const struct op_param execute_params[] = {
     {.name = "code", .type = OP_TEXT, .is_required = true, .max = EXEC_CODE_MAX, .doc = "Source."},
@@ -191,8 +190,7 @@ const struct op op_tool_rerun_cell = {
     .example = "{\"notebook\": \"$notebook\", \"cell\": 1}",
 };
 
-/* ---- showing -----------------------------------------------------------------------------------
- */
+/* ---- showing --------------------------------------------------------------------------------- */
 
 /* "[0 ok]", the code, what it showed: up to `max` bytes of that. */
 static void put_cell(struct buf *out, const json_t *cell, size_t max)
@@ -296,8 +294,7 @@ const struct op op_tool_show_notebook = {
     .example = "{\"notebook\": \"$notebook\"}",
 };
 
-/* ---- changing ----------------------------------------------------------------------------------
- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 static void tool_notebook_on_deleted(struct call *call, const json_t *answer)
 {
@@ -368,8 +365,7 @@ const struct op op_tool_clear_notebook = {
     .example = "{\"notebook\": \"$notebook\"}",
 };
 
-/* ---- making and exporting ----------------------------------------------------------------------
- */
+/* ---- making and exporting -------------------------------------------------------------------- */
 
 static const struct op_param create_params[] = {
     {.name = "name",

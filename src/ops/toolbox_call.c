@@ -184,8 +184,7 @@ void toolbox_call_keep(struct toolbox_visit *visit, json_t *result)
     toolbox_call_assist(visit, session, "keep_result", args);
 }
 
-/* ---- by an upstream server --------------------------------------------------------------------
- */
+/* ---- by an upstream server ------------------------------------------------------------------- */
 
 static void toolbox_call_on_upstream_done(void *context, json_t *result)
 {

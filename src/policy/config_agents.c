@@ -28,8 +28,7 @@ static struct config_repl repl_defaults(void)
     return repl;
 }
 
-/* ---- repl --------------------------------------------------------------------------------------
- */
+/* ---- repl ------------------------------------------------------------------------------------ */
 
 static int config_agents_read_runtime(struct reader *r, struct config_repl *repl)
 {
@@ -142,8 +141,7 @@ static int config_agents_check_room(struct reader *r, size_t n, size_t max, cons
     return err_advise(r->e, "Remove those that are not used.");
 }
 
-/* ---- the web ---------------------------------------------------------------------------------
- */
+/* ---- the web --------------------------------------------------------------------------------- */
 
 int config_read_domains(struct reader *r, const struct reader_field *f, void *object)
 {
@@ -181,8 +179,7 @@ static int read_agent_explore(struct reader *r, const struct reader_field *f, vo
     return reader_mapping(r, f->name, agent_explore_fields, object);
 }
 
-/* ---- agents ------------------------------------------------------------------------------------
- */
+/* ---- agents ---------------------------------------------------------------------------------- */
 
 static int read_agent_repl(struct reader *r, const struct reader_field *f, void *object)
 {
@@ -239,8 +236,7 @@ int config_read_agents(struct reader *r, const struct reader_field *f, void *obj
     return more;
 }
 
-/* ---- bindings ----------------------------------------------------------------------------------
- */
+/* ---- bindings -------------------------------------------------------------------------------- */
 
 static int read_binding_repl(struct reader *r, const struct reader_field *f, void *object)
 {
@@ -304,8 +300,7 @@ int config_read_bindings(struct reader *r, const struct reader_field *f, void *o
     return more;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 int config_finish_agents(struct reader *r)
 {

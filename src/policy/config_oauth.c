@@ -5,8 +5,7 @@
 
 enum { LEEWAY_MAX_SECS = 3600, TEXT_MAX_BYTES = 512, CLAIM_MAX_BYTES = 64 };
 
-/* ---- lists -------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static int config_oauth_read_item(struct reader *r, const struct reader_field *f,
                                   const char **items, size_t *n)
@@ -78,8 +77,7 @@ static int config_oauth_read_algorithms(struct reader *r, const struct reader_fi
     return err_advise(r->e, "Name EdDSA or RS256, or leave it out for both.");
 }
 
-/* ---- issuers -----------------------------------------------------------------------------------
- */
+/* ---- issuers --------------------------------------------------------------------------------- */
 
 static int config_oauth_read_text(struct reader *r, const struct reader_field *f, void *object)
 {
@@ -154,8 +152,7 @@ static int config_oauth_read_issuers(struct reader *r, const struct reader_field
     return more;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* A scheme, a host and perhaps a port: paths of the server are put after it, and it is written
  * into headers. */

@@ -27,8 +27,7 @@ struct oauth {
     size_t n_issuers;
 };
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 int oauth_load(const struct config *config, struct oauth **ret_oauth, struct err *e)
 {
@@ -85,8 +84,7 @@ const char *oauth_resource(const struct config *config, const char *host, struct
     return arena_printf(arena, "http://%s", is_host ? host : "localhost");
 }
 
-/* ---- the parts of a token ----------------------------------------------------------------------
- */
+/* ---- the parts of a token -------------------------------------------------------------------- */
 
 struct oauth_token {
     const char *text;  /* as it came */
@@ -137,8 +135,7 @@ static const char *oauth_text(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* ---- the signature -----------------------------------------------------------------------------
- */
+/* ---- the signature --------------------------------------------------------------------------- */
 
 static bool oauth_is_signed_by(const struct oauth_token *t, const struct oauth_key *key)
 {
@@ -193,8 +190,7 @@ static int oauth_check_header(const struct oauth_token *t, struct err *e)
     return 0;
 }
 
-/* ---- the claims --------------------------------------------------------------------------------
- */
+/* ---- the claims ------------------------------------------------------------------------------ */
 
 static bool oauth_is_among(const char *name, const char *const *names)
 {
@@ -285,8 +281,7 @@ static int oauth_read_agent(const struct config_issuer *says, const json_t *clai
     return 0;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int oauth_check_token(const struct oauth *o, const struct oauth_token *t, uint64_t now_secs,
                              struct arena *arena, struct oauth_caller *ret_caller,

@@ -18,8 +18,7 @@ static int oauth_keys_refuse(struct err *e, const char *path, const char *why, c
     return err_advise(e, "%s", remedy);
 }
 
-/* ---- one key -----------------------------------------------------------------------------------
- */
+/* ---- one key --------------------------------------------------------------------------------- */
 
 /* Takes over `pkey`. 0: not one for these algorithms. */
 static int oauth_keys_add(struct oauth_keys *keys, EVP_PKEY *pkey, const char *kid,
@@ -46,8 +45,7 @@ static int oauth_keys_add(struct oauth_keys *keys, EVP_PKEY *pkey, const char *k
     return 1;
 }
 
-/* ---- JWK ---------------------------------------------------------------------------------------
- */
+/* ---- JWK ------------------------------------------------------------------------------------- */
 
 static bool oauth_keys_number(const json_t *jwk, const char *name, struct buf *bytes)
 {
@@ -156,8 +154,7 @@ static int oauth_keys_read_json(struct oauth_keys *keys, const char *text, size_
     return n;
 }
 
-/* ---- PEM ---------------------------------------------------------------------------------------
- */
+/* ---- PEM ------------------------------------------------------------------------------------- */
 
 static int oauth_keys_read_pem(struct oauth_keys *keys, const char *text, size_t len,
                                unsigned algorithms, const char *path, struct err *e)
@@ -180,8 +177,7 @@ static int oauth_keys_read_pem(struct oauth_keys *keys, const char *text, size_t
     return r < 0 ? -1 : n;
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Whoever can write the file can make tokens. */
 static int oauth_keys_check_file(const char *path, struct err *e)

@@ -39,8 +39,7 @@ void policy_take_tokens(struct policy *p, struct oauth *oauth)
     p->oauth = oauth;
 }
 
-/* ---- sessions ----------------------------------------------------------------------------------
- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 const char *policy_agent_of(const struct session *session)
 {
@@ -90,8 +89,7 @@ int policy_admit(void *policy, struct engine *engine, const struct engine_candid
                                e);
 }
 
-/* ---- plan mode ---------------------------------------------------------------------------------
- */
+/* ---- plan mode ------------------------------------------------------------------------------- */
 
 int policy_enter_plan(struct policy *p, const char *agent, const char *reason, struct err *e)
 {

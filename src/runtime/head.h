@@ -298,8 +298,7 @@ int head_socketpair(int socks[2], struct err *e);
 void head_signal(struct head *head, int sig);
 void head_watch(struct head *head, bool is_busy);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 /* Every change of `state`, as the diagram above has it. */
 void head_move(struct head *head, enum head_state to);

@@ -31,8 +31,7 @@ struct head_work {
     bool is_bad;
 };
 
-/* ---- a budget for frames that are not read yet ------------------------------------------------
- */
+/* ---- a budget for frames that are not read yet ----------------------------------------------- */
 
 /* What all heads together may keep of them in memory; small ones are not counted. */
 #define LARGE_MAX (256 * MIB)

@@ -88,8 +88,7 @@ void pool_release(struct pool *pool, struct head *head)
     end_if_deserted(pool, room);
 }
 
-/* ---- snapshots ---------------------------------------------------------------------------------
- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 uint64_t pool_new_number(struct pool *pool)
 {
@@ -152,8 +151,7 @@ int pool_wake_in(struct pool *pool, struct snapshot *snapshot, struct room *room
     return 0;
 }
 
-/* ---- the pool ----------------------------------------------------------------------------------
- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 struct pool *pool_new(const struct pool_config *config, struct warden *warden, uv_loop_t *loop)
 {
@@ -190,8 +188,7 @@ void pool_free(struct pool *pool)
     free(pool);
 }
 
-/* ---- taking a head -----------------------------------------------------------------------------
- */
+/* ---- taking a head --------------------------------------------------------------------------- */
 
 static struct shelf *find_shelf(struct pool *pool, const char *profile)
 {
@@ -316,8 +313,7 @@ void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32
     }
 }
 
-/* ---- what the warden tells ---------------------------------------------------------------------
- */
+/* ---- what the warden tells ------------------------------------------------------------------- */
 
 static void tell_head(struct pool *pool, uint64_t number, const struct warden_event *event)
 {

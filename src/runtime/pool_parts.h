@@ -41,14 +41,12 @@ struct pool {
     bool is_stopping;
 };
 
-/* ---- pool.c ------------------------------------------------------------------------------------
- */
+/* ---- pool.c ---------------------------------------------------------------------------------- */
 
 struct head *pool_make_head(struct shelf *shelf, struct room *room,
                             const struct head_listener *listener, void *owner);
 
-/* ---- shelf.c -----------------------------------------------------------------------------------
- */
+/* ---- shelf.c --------------------------------------------------------------------------------- */
 
 void shelf_init(struct shelf *shelf, struct pool *pool, const struct runtime_profile *profile);
 uint32_t shelf_size(const struct shelf *shelf); /* how many it should have */

@@ -41,8 +41,7 @@ static void forget_order(struct order *order)
     free(order);
 }
 
-/* ---- falling asleep ----------------------------------------------------------------------------
- */
+/* ---- falling asleep -------------------------------------------------------------------------- */
 
 static void snapshot_move(struct snapshot *snapshot, enum snapshot_state to)
 {
@@ -154,8 +153,7 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
     }
 }
 
-/* ---- orders ------------------------------------------------------------------------------------
- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 static void snapshot_on_again(void *context)
 {

@@ -64,8 +64,7 @@ int guard_check_browser(const struct http1_parser *request, bool is_loopback, st
     return 0;
 }
 
-/* ---- key and tokens ----------------------------------------------------------------------------
- */
+/* ---- key and tokens -------------------------------------------------------------------------- */
 
 void guard_take_caller(const struct http1_parser *request, struct guard_caller *ret_caller)
 {

@@ -67,8 +67,7 @@ static void http_on_gone(struct call *call)
     http_free(h);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void http_write_head(struct mcp_http *h, int status, const char *type, int64_t length)
 {
@@ -191,8 +190,7 @@ static void http_answer(struct mcp_link *link, int status, const char *json, siz
 static const struct mcp_link_ops http_link_ops = {
     .event = http_event, .answer = http_answer, .end = http_end};
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void http_refuse(struct mcp_http *h, int status, const char *message)
 {

@@ -45,8 +45,7 @@ static void line_on_gone(struct call *call)
     line_free(call->op_state);
 }
 
-/* ---- to the client ----------------------------------------------------------------------------
- */
+/* ---- to the client --------------------------------------------------------------------------- */
 
 static void line_write(struct mcp_line *l, const char *json, size_t len)
 {
@@ -96,8 +95,7 @@ static void line_end(struct mcp_link *link)
 static const struct mcp_link_ops line_link_ops = {
     .event = line_event, .answer = line_answer, .end = line_end};
 
-/* ---- from the client --------------------------------------------------------------------------
- */
+/* ---- from the client ------------------------------------------------------------------------- */
 
 /* A client that reads no answers is asked nothing more, so that they do not heap up here. */
 static bool line_is_full(const struct mcp_line *l)
@@ -185,8 +183,7 @@ static bool line_is_open(const struct conn *c)
 static const struct conn_tunnel line_of_conn = {
     .on_input = line_on_input, .on_end = line_on_client_end, .is_open = line_is_open};
 
-/* ---- the beginning ----------------------------------------------------------------------------
- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void line_refuse(struct conn *c, int status, const char *message)
 {

@@ -29,8 +29,7 @@ struct engine_config reload_engine_config(const struct config *config)
     return made;
 }
 
-/* ---- what waits for the next start -------------------------------------------------------------
- */
+/* ---- what waits for the next start ----------------------------------------------------------- */
 
 static bool is_same_profile(const struct config_profile *a, const struct config_profile *b)
 {
@@ -73,8 +72,7 @@ static void find_frozen(const struct config *started, const struct config *next,
             reload_add_name(names, "profiles.", started->profiles[i].name);
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------
- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 /* An editor may be just replacing the file: its absence is no order to forget all it said. */
 static int read_again(const char *path, const struct config *now, struct config *ret_next,

@@ -16,8 +16,7 @@ enum {
     ANSWER_LINES_WHOLE = 400,         /* of a text that comes whole, likewise */
 };
 
-/* ---- texts -----------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 enum claim { CLAIM_STDOUT, CLAIM_STDERR, CLAIM_TRACEBACK, CLAIM_MESSAGE, CLAIMS };
 
@@ -79,8 +78,7 @@ static void answer_say_where(const struct exec *exec, enum output_stream stream,
                  stream == OUTPUT_STDERR ? "&stream=stderr" : "");
 }
 
-/* ---- the answer --------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 bool answer_error(const struct exec_outcome *outcome, struct exec_error *error)
 {
@@ -376,8 +374,7 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
     cell_release(cell);
 }
 
-/* ---- an answer that nobody waits for ---------------------------------------------------------
- */
+/* ---- an answer that nobody waits for --------------------------------------------------------- */
 
 struct exec_outcome *answer_keep(struct exec *exec, const struct exec_outcome *outcome)
 {

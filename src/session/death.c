@@ -281,8 +281,7 @@ void death_conclude(struct death *death, const char *fate)
                      : " The variables of this session are lost: create a new one to go on.");
 }
 
-/* ---- cells that fail and leave their session alive ----------------------------------------------
- */
+/* ---- cells that fail and leave their session alive ------------------------------------------- */
 
 #define MEMORY_ADVICE                                                                              \
     "The session's memory is used up. Work in smaller pieces and delete what is no longer "        \

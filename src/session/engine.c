@@ -189,8 +189,7 @@ void engine_reconfigure(struct engine *engine, const struct engine_config *next)
     notebooks_reconfigure(engine, &before);
 }
 
-/* ---- stopping ----------------------------------------------------------------------------------
- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 struct stopping {
     struct engine *engine;
@@ -277,8 +276,7 @@ void engine_free(struct engine *engine)
     free(engine);
 }
 
-/* ---- for callers -------------------------------------------------------------------------------
- */
+/* ---- for callers ----------------------------------------------------------------------------- */
 
 uint64_t engine_awake_until_ns(void *engine)
 {

@@ -16,8 +16,7 @@ int session_judge(struct session *session, const struct head_question *question,
                   void *context, struct judging **ret, struct err *e);
 void judging_forget(struct judging *judging); /* the caller went away */
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void judging_on_told(struct session *session, const struct head_judgement *told);
 void judging_end(struct session *session); /* the session is dead */

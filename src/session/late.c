@@ -15,8 +15,7 @@ static bool late_is_ended(const struct exec *exec)
     return exec->pipes[OUTPUT_STDOUT].fd < 0 && exec->pipes[OUTPUT_STDERR].fd < 0;
 }
 
-/* ---- what came after the answer ---------------------------------------------------------------
- */
+/* ---- what came after the answer -------------------------------------------------------------- */
 
 /* The end of a stream: what came last matters most. NULL: nothing came. */
 static json_t *late_read(struct exec *exec, enum output_stream stream, uint64_t *omitted)

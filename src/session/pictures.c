@@ -121,8 +121,7 @@ static void pictures_on_kept(void *context, const char *hash, uint64_t bytes, co
     notebooks_let_go(notebook);
 }
 
-/* ---- the quota ---------------------------------------------------------------------------------
- */
+/* ---- the quota ------------------------------------------------------------------------------- */
 
 static uint64_t pictures_quota_of(const struct live_notebook *notebook)
 {

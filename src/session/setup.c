@@ -5,8 +5,7 @@
 #include "runtime/head.h"
 #include "wire/json.h"
 
-/* ---- the directory -----------------------------------------------------------------------------
- */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 static int setup_refuse_cwd(const char *cwd, struct err *e)
 {
@@ -61,8 +60,7 @@ static int setup_check_cwd(const char *cwd, char ret_cwd[SESSION_CWD_SIZE], stru
     return 0;
 }
 
-/* ---- the environment ---------------------------------------------------------------------------
- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
 static bool setup_is_name(const char *name)
 {
@@ -102,8 +100,7 @@ int setup_check(const struct session_request *request, char ret_cwd[SESSION_CWD_
     return request->env != NULL ? setup_check_env(request->env, e) : 0;
 }
 
-/* ---- telling it --------------------------------------------------------------------------------
- */
+/* ---- telling it ------------------------------------------------------------------------------ */
 
 bool setup_begin(struct session *session)
 {

@@ -47,8 +47,7 @@ void exec_forget(struct exec *exec)
         exec_cancel(exec);
 }
 
-/* ---- ends that nobody waited for ---------------------------------------------------------------
- */
+/* ---- ends that nobody waited for ------------------------------------------------------------- */
 
 static struct exec_outcome *wait_take_kept(struct exec *exec)
 {
@@ -117,8 +116,7 @@ void wait_free_kept(struct session *session)
         wait_forget_oldest(session);
 }
 
-/* ---- asking on ---------------------------------------------------------------------------------
- */
+/* ---- asking on ------------------------------------------------------------------------------- */
 
 /* Of cells that have ended, which are linked by `kept`, or of those that wait. */
 static struct exec *wait_find(const struct list *cells, bool has_ended, uint64_t exec_id)

@@ -19,8 +19,7 @@ struct image_list {
     size_t n, cap;
 };
 
-/* ---- from outputs -----------------------------------------------------------------------------
- */
+/* ---- from outputs ---------------------------------------------------------------------------- */
 
 /* False if the output names no blob. */
 static bool images_read_row(const struct output_view *view, uint64_t ordinal, struct image_row *ret)

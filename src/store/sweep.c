@@ -135,8 +135,7 @@ void sweep_mark(struct store *store, const struct blob_hash *hash)
         mark(store->sweep, hash);
 }
 
-/* ---- marking phases: 1 if there is more, 0 if it is done, -1 ----------------------------------
- */
+/* ---- marking phases: 1 if there is more, 0 if it is done, -1 --------------------------------- */
 
 /* Rows of (rowid, records, hashes of two manifests), the next few of them. */
 static int mark_rows(struct store *store, const struct db_sql *sql, struct err *e)
@@ -451,8 +450,7 @@ struct store_call *store_sweep(struct store *store, store_done_fn fn, void *cont
     return call;
 }
 
-/* ---- manifests that only memory knows: on the loop --------------------------------------------
- */
+/* ---- manifests that only memory knows: on the loop ------------------------------------------- */
 
 void store_pin(struct store *store, const char *manifest)
 {

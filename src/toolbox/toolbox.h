@@ -84,8 +84,7 @@ bool toolbox_only_reads(const struct tool_entry *entry, const json_t *args);
 extern const char *const toolbox_effect_names[], *const toolbox_permission_names[],
                                                      *const toolbox_caller_names[];
 
-/* ---- what is configured ------------------------------------------------------------------------
- */
+/* ---- what is configured ---------------------------------------------------------------------- */
 
 /* A tool of the configuration: one of `command` and `http`. Lists end with NULL. */
 struct toolbox_tool {
@@ -133,8 +132,7 @@ bool toolbox_is_free(const char *name);
 /* Whether a text can be the parameters of a tool. */
 int toolbox_check_parameters(const char *json, struct err *e);
 
-/* ---- for the rest of the room ------------------------------------------------------------------
- */
+/* ---- for the rest of the room ---------------------------------------------------------------- */
 
 /* The table takes the entry over; one of this name goes. */
 void toolbox_put(struct tool_entry *entry);

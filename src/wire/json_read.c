@@ -218,8 +218,7 @@ static json_t *load_cut(const char *text, size_t len, size_t flags)
     return value;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_object(const char *text, size_t len, const struct json_limits *limits, size_t flags,
                        json_t **ret_object, struct err *e)

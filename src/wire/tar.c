@@ -33,8 +33,7 @@ static unsigned tar_sum(const struct tar_head *head)
     return sum;
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Octal digits; a larger number is cut here, and stands in a pax record. */
 static void tar_put_number(char *field, size_t size, uint64_t value)
@@ -103,8 +102,7 @@ void tar_put_end(struct buf *out)
     buf_append(out, tar_zeros, sizeof(tar_zeros));
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 void tar_reader_init(struct tar_reader *r, const struct tar_listener *listener, void *context)
 {

@@ -32,8 +32,7 @@ void tar_put_head(struct buf *out, const struct tar_entry *entry);
 void tar_put_end(struct buf *out);
 size_t tar_padding(uint64_t size); /* zeros that follow the bytes of a file */
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct tar_listener {
     /* An entry begins; of a FILE its bytes follow in pieces, then on_end. Not 0: stop. */

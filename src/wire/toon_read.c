@@ -63,8 +63,7 @@ static int toon_fail(struct toon_in *in, size_t line, const char *advice, const 
 #define TOON_ADVICE_HEADER "Write headers as name[3]: or name[3]{a,b}:, without spaces inside."
 #define TOON_ADVICE_MEMBER "Write members as \"name: value\", and give every name once."
 
-/* ---- lines -------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Looks for the next line that says something. 0 at the end of the text, 1 if there is one. */
 static int toon_peek(struct toon_in *in)
@@ -120,8 +119,7 @@ static int toon_peek_below(struct toon_in *in, size_t depth)
     return 1;
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Each value, and each name, is paid for before it is made. */
 static int toon_pay(struct toon_in *in, size_t bytes)
@@ -191,8 +189,7 @@ static int toon_read_name(struct toon_in *in, const json_t *object, struct toon_
     return 0;
 }
 
-/* ---- headers and tables ------------------------------------------------------------------------
- */
+/* ---- headers and tables ---------------------------------------------------------------------- */
 
 /* What is between the brackets: digits, a colon if it counts members, a delimiter if it is no
  * comma. */
@@ -444,8 +441,7 @@ static json_t *toon_read_table(struct toon_in *in, const struct toon_header *hea
     return take_ptr(array);
 }
 
-/* ---- arrays and objects ------------------------------------------------------------------------
- */
+/* ---- arrays and objects ---------------------------------------------------------------------- */
 
 static json_t *toon_read_inline(struct toon_in *in, const struct toon_header *header)
 {
@@ -579,8 +575,7 @@ static int toon_read_member(struct toon_in *in, json_t *object, struct toon_span
                                   : toon_read_value(in, value, depth));
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static json_t *toon_read_object(struct toon_in *in)
 {

@@ -27,8 +27,7 @@ static bool toon_put_line(struct toon_out *o, size_t depth)
     return buf_append(o->buf, spaces, 2 * depth);
 }
 
-/* ---- numbers -----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The fewest decimal digits that read as this number, as text "d.ddde+x". */
 static void toon_shortest(double value, char *text, size_t size)
@@ -94,8 +93,7 @@ static void toon_put_real(struct buf *out, double value)
     }
 }
 
-/* ---- texts and names ---------------------------------------------------------------------------
- */
+/* ---- texts and names ------------------------------------------------------------------------- */
 
 static void toon_put_quoted(struct buf *out, const char *s, size_t len)
 {

@@ -18,8 +18,7 @@ static void require(bool claim)
         abort();
 }
 
-/* ---- a warden that hands the other end of the socket to us ------------------------------------
- */
+/* ---- a warden that hands the other end of the socket to us ----------------------------------- */
 
 static int driver;
 
@@ -85,8 +84,7 @@ int warden_measure(struct warden *w, uint64_t head, struct err *e)
     return 0;
 }
 
-/* ---- an owner that believes nothing -----------------------------------------------------------
- */
+/* ---- an owner that believes nothing ---------------------------------------------------------- */
 
 static unsigned n_ends, n_done;
 
@@ -228,8 +226,7 @@ static const struct head_listener listener = {
     .on_end = on_end,
 };
 
-/* ---- the conversation -------------------------------------------------------------------------
- */
+/* ---- the conversation ------------------------------------------------------------------------ */
 
 static void say(uv_loop_t *loop, const char *payload, size_t len)
 {

@@ -451,8 +451,7 @@ static void test_a_picture_is_not_written_down_before_its_blob_is_there(void **s
     finish(&t);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* What the next answer has of a stream. */
 static uint64_t answer(struct transcript *t, size_t share, bool is_last, struct buf *out)

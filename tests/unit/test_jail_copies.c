@@ -389,8 +389,7 @@ static void who_is_ended_first_when_memory_runs_out(void **state)
     leave(&h);
 }
 
-/* ---- workspaces that outlive their jail -------------------------------------------------------
- */
+/* ---- workspaces that outlive their jail ------------------------------------------------------ */
 
 static bool has_workspace(const char *name)
 {

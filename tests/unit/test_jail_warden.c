@@ -175,8 +175,7 @@ static void cpu_time_has_an_end(void **state)
     forget(&h);
 }
 
-/* ---- denied system calls -----------------------------------------------------------------------
- */
+/* ---- denied system calls --------------------------------------------------------------------- */
 
 struct denials {
     unsigned count;

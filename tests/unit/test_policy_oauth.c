@@ -15,8 +15,7 @@ static EVP_PKEY *ed25519, *rsa, *other, *weak; /* weak: RSA of 1024 bits */
 static struct config config;
 static struct oauth *oauth;
 
-/* ---- making them -------------------------------------------------------------------------------
- */
+/* ---- making them ----------------------------------------------------------------------------- */
 
 static void append_url(struct buf *out, const void *data, size_t len)
 {
@@ -155,8 +154,7 @@ static int remove_keys(void **state)
     return rmdir(folder);
 }
 
-/* ---- taken and refused -------------------------------------------------------------------------
- */
+/* ---- taken and refused ----------------------------------------------------------------------- */
 
 static int check_with(const struct oauth *o, const char *token, char agent[CONFIG_AGENT_BYTES + 1],
                       struct err *e)
@@ -335,8 +333,7 @@ static void a_claim_names_the_agent(void **state)
     config_free(&two);
 }
 
-/* ---- key files ---------------------------------------------------------------------------------
- */
+/* ---- key files ------------------------------------------------------------------------------- */
 
 static int read_keys(const char *name, unsigned algorithms, struct err *e)
 {

@@ -6,8 +6,7 @@ static int set_up_pool(void **state)
     return set_up_with(state, 2);
 }
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static void test_value_and_state(void **state)
 {
@@ -129,8 +128,7 @@ static void test_a_detached_cell_goes_on(void **state)
     assert_false(h.is_over);
 }
 
-/* ---- time --------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void test_time_limit_interrupts(void **state)
 {
@@ -187,8 +185,7 @@ static void test_interrupt(void **state)
     assert_string_equal(h.value, "7");
 }
 
-/* ---- ends --------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void test_exit_and_signal(void **state)
 {
@@ -321,8 +318,7 @@ static void test_session_limit(void **state)
     assert_int_equal(stats.sessions, 8);
 }
 
-/* ---- the pool ----------------------------------------------------------------------------------
- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 static unsigned pooled(struct world *w)
 {

@@ -7,8 +7,7 @@
 
 #include <fcntl.h>
 
-/* ---- directory and environment -----------------------------------------------------------------
- */
+/* ---- directory and environment --------------------------------------------------------------- */
 
 static void test_directories(void **state)
 {
@@ -120,8 +119,7 @@ static void test_one_that_is_about_to_go_back_is_deleted(void **state)
     assert_true(h.is_over);
 }
 
-/* ---- sharing a jail ----------------------------------------------------------------------------
- */
+/* ---- sharing a jail -------------------------------------------------------------------------- */
 
 static void test_join(void **state)
 {
@@ -147,8 +145,7 @@ static void test_join(void **state)
     assert_string_equal(h.value, "42");
 }
 
-/* ---- ends by themselves ------------------------------------------------------------------------
- */
+/* ---- ends by themselves ---------------------------------------------------------------------- */
 
 static void test_idle_session_ends(void **state)
 {
@@ -182,8 +179,7 @@ static void test_old_session_ends(void **state)
     assert_int_equal(s->state, SESSION_DEAD);
 }
 
-/* ---- the end of the warden ---------------------------------------------------------------------
- */
+/* ---- the end of the warden ------------------------------------------------------------------- */
 
 static int set_up_pool(void **state)
 {

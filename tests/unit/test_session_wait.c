@@ -319,8 +319,7 @@ static void test_a_stream_begins_with_what_is_new(void **state)
     assert_string_equal(h.out, "a\nd");
 }
 
-/* ---- the tool that reads a session as a whole --------------------------------------------------
- */
+/* ---- the tool that reads a session as a whole ------------------------------------------------ */
 
 static const char *take(struct session *s, enum output_stream stream, struct buf *buf)
 {

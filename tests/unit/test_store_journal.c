@@ -46,8 +46,7 @@ static size_t file_bytes(const char *dir, const char *name)
     return stat(path_in(dir, name), &st) < 0 ? 0 : (size_t)st.st_size;
 }
 
-/* ---- a daemon that is killed at a moment of our choice ----------------------------------------
- */
+/* ---- a daemon that is killed at a moment of our choice --------------------------------------- */
 
 struct scene {
     struct world *w;

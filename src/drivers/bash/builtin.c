@@ -94,8 +94,7 @@ static void close_reserve(void)
     setrlimit(RLIMIT_NOFILE, &session.users_limit);
 }
 
-/* ---- setup: where the session starts, and with which variables ---------------------------------
- */
+/* ---- setup: where the session starts, and with which variables ------------------------------- */
 
 static int make_directories(char *path)
 {
@@ -141,8 +140,7 @@ static void set_up(void)
     answer_event("set");
 }
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static void put_error(struct json_out *json, const struct cell_verdict *verdict)
 {
@@ -279,8 +277,7 @@ static int detach_output(void)
     return 0;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static void answer_checkpoint(int64_t id, pid_t pid, int threads, const char *tracer)
 {
@@ -351,8 +348,7 @@ static void load(void)
     answer();
 }
 
-/* ---- its life ----------------------------------------------------------------------------------
- */
+/* ---- its life -------------------------------------------------------------------------------- */
 
 static void serve_one(void)
 {

@@ -39,8 +39,7 @@ struct search {
     size_t n_entries;
 };
 
-/* ---- where -------------------------------------------------------------------------------------
- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 static size_t bytes_before(const char *code, int64_t cursor)
 {
@@ -102,8 +101,7 @@ static bool is_command_place(const char *code, size_t start)
     return false;
 }
 
-/* ---- what there is -----------------------------------------------------------------------------
- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static void add(struct search *s, const char *text, const char *kind)
 {
@@ -282,8 +280,7 @@ void completion_put(struct json_out *json, const char *code, int64_t cursor)
     put_matches(json, &s);
 }
 
-/* ---- what stands there -------------------------------------------------------------------------
- */
+/* ---- what stands there ----------------------------------------------------------------------- */
 
 static void put_source(struct json_out *json, const char *name)
 {

@@ -35,8 +35,7 @@ static void note(const char *what, int fd, const char *detail)
     notes_add(what, subject, "%s", detail);
 }
 
-/* ---- walking them ------------------------------------------------------------------------------
- */
+/* ---- walking them ---------------------------------------------------------------------------- */
 
 static void walk(void (*visit)(int fd, const struct stat *st, void *context), void *context)
 {
@@ -78,8 +77,7 @@ void descriptors_note_offsets(void)
     walk(note_offset, NULL);
 }
 
-/* ---- open files of its own ---------------------------------------------------------------------
- */
+/* ---- open files of its own ------------------------------------------------------------------- */
 
 /* The kernel tells of locks: "lock: 1: FLOCK  ADVISORY  WRITE 12 00:2a:7 0 EOF". */
 static int lock_on(int fd)
@@ -128,8 +126,7 @@ static void part_from_file(struct open_file *file)
              "this shell");
 }
 
-/* ---- pipes, sockets and terminals --------------------------------------------------------------
- */
+/* ---- pipes, sockets and terminals ------------------------------------------------------------ */
 
 static void part_from_stream(int fd, const struct stat *st, void *context)
 {
@@ -165,8 +162,7 @@ void descriptors_part(bool (*is_own)(int fd))
         part_from_file(&files.items[i]);
 }
 
-/* ---- in a room of its own ----------------------------------------------------------------------
- */
+/* ---- in a room of its own -------------------------------------------------------------------- */
 
 static void add_shared(int fd, const struct stat *st, void *context)
 {

@@ -99,8 +99,7 @@ static struct {
     struct bash_request answer;
 } explore;
 
-/* ---- the socket is one process's at a time ---------------------------------------------------
- */
+/* ---- the socket is one process's at a time --------------------------------------------------- */
 
 /* Is it the end of the cell, or of the shell? Other signals, of a child's end for one, wait. */
 static bool is_stopped(void)
@@ -185,8 +184,7 @@ void explore_end_cell(void)
     }
 }
 
-/* ---- the question ------------------------------------------------------------------------------
- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 static bool is_among(const char *name, const char *const *list)
 {
@@ -304,8 +302,7 @@ static bool put_arguments(struct json_out *json, const struct explore_function *
     return true;
 }
 
-/* ---- the answer --------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static void show_text(struct request_text text)
 {
@@ -349,8 +346,7 @@ static int show_error(const struct explore_function *f)
     return EXECUTION_FAILURE;
 }
 
-/* ---- the builtin -------------------------------------------------------------------------------
- */
+/* ---- the builtin ----------------------------------------------------------------------------- */
 
 static int explore_call(const struct explore_function *f, WORD_LIST *args)
 {

@@ -71,8 +71,7 @@ static bool is_ours(int fd)
            !(subshell_environment & SUBSHELL_ASYNC) && getpgrp() == input.group;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int64_t now_ns(void)
 {
@@ -141,8 +140,7 @@ static int ask(struct question *q)
     return r;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* One byte at a time, as from a pipe: what a builtin does not want stays here. */
 static ssize_t read_typed(struct question *q, char *to)
@@ -175,8 +173,7 @@ static ssize_t read_of_shell(int fd, void *to, size_t size)
     return read_typed(&q, to);
 }
 
-/* ---- the builtins ------------------------------------------------------------------------------
- */
+/* ---- the builtins ---------------------------------------------------------------------------- */
 
 static double seconds_of(const char *text)
 {

@@ -43,8 +43,7 @@ static void fail(const char *name, const char *type, const char *why)
     add_lost(name, type, advice);
 }
 
-/* ---- putting back ------------------------------------------------------------------------------
- */
+/* ---- putting back ---------------------------------------------------------------------------- */
 
 static bool run(const char *name, const char *type, const char *source)
 {
@@ -128,8 +127,7 @@ static void put_back_all(enum save_kind kind)
     }
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* 0 at the end of the state. */
 static int read_records(int fd)

@@ -43,8 +43,7 @@ static struct {
     bool has_more_changes; /* than are listed */
 } names;
 
-/* ---- which are the user's ---------------------------------------------------------------------
- */
+/* ---- which are the user's -------------------------------------------------------------------- */
 
 static bool is_shells(const char *name)
 {
@@ -93,8 +92,7 @@ static size_t count(void)
     return n;
 }
 
-/* ---- what is compared -------------------------------------------------------------------------
- */
+/* ---- what is compared ------------------------------------------------------------------------ */
 
 static uint64_t mix(uint64_t hash, const void *data, size_t len)
 {
@@ -162,8 +160,7 @@ static bool is_new_body(SHELL_VAR *function)
     return !((function_cell(function))->flags & SEEN_BODY);
 }
 
-/* ---- looking -----------------------------------------------------------------------------------
- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void forget(struct entries *list)
 {
@@ -246,8 +243,7 @@ void names_begin_cell(enum names_wish wish)
         names.is_fresh = look(&names.known);
 }
 
-/* ---- what there is to be saved -----------------------------------------------------------------
- */
+/* ---- what there is to be saved --------------------------------------------------------------- */
 
 /* What bash makes, or makes anew whenever it is asked. */
 static bool is_special(const SHELL_VAR *variable)
@@ -316,8 +312,7 @@ void names_each_function(void (*visit)(SHELL_VAR *function))
         visit(list[i]->data);
 }
 
-/* ---- the manifest ------------------------------------------------------------------------------
- */
+/* ---- the manifest ---------------------------------------------------------------------------- */
 
 static void put_name(struct json_out *json, const char *name)
 {

@@ -32,8 +32,7 @@ static struct {
     struct buf body;
 } save;
 
-/* ---- records -----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void put(const struct buf *header, const struct buf *body)
 {
@@ -88,8 +87,7 @@ static void put_blob(const char *kind, const struct buf *names, const struct buf
     put(&header, body);
 }
 
-/* ---- items -------------------------------------------------------------------------------------
- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static void add_item(struct buf *body, enum save_kind kind, const char *name, const char *source)
 {
@@ -199,8 +197,7 @@ static void put_declarations(void)
     put_blob("declarations", &save.names, &save.body);
 }
 
-/* ---- what is lost ------------------------------------------------------------------------------
- */
+/* ---- what is lost ---------------------------------------------------------------------------- */
 
 static const char *advice_for(const char *what)
 {

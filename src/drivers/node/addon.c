@@ -26,8 +26,7 @@ static struct node_channel channel;
 static napi_ref frame_callback;
 static napi_ref interrupt_callback;
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static napi_value undefined(void)
 {
@@ -87,8 +86,7 @@ static void utf8_free(struct utf8 *text)
         free(text->data);
 }
 
-/* ---- what the event loop calls -----------------------------------------------------------------
- */
+/* ---- what the event loop calls --------------------------------------------------------------- */
 
 /* What comes out is of ticks and promises that ran after the call: an uncaught exception like any
  * other. After a termination it is null. */
@@ -149,8 +147,7 @@ static bool watch_channel(uv_loop_t *loop)
            uv_poll_start(poll, UV_READABLE, on_readable) == 0;
 }
 
-/* ---- what the driver calls ---------------------------------------------------------------------
- */
+/* ---- what the driver calls ------------------------------------------------------------------- */
 
 /* start(fd, onFrame(text), onInterrupt()): true if it can be interrupted */
 static napi_value js_start(napi_env unused, napi_callback_info info)

@@ -49,8 +49,7 @@ static _Atomic bool is_terminating;
 static struct interrupts_async async;
 static uint32_t kept_checks;
 
-/* ---- in the signal handler ---------------------------------------------------------------------
- */
+/* ---- in the signal handler ------------------------------------------------------------------- */
 
 static bool has_unread(void)
 {
@@ -81,8 +80,7 @@ static void install_handler(void)
     sigaction(SIGINT, &action, NULL);
 }
 
-/* ---- in the watcher ----------------------------------------------------------------------------
- */
+/* ---- in the watcher -------------------------------------------------------------------------- */
 
 static void terminate(void)
 {
@@ -168,8 +166,7 @@ static bool start_watcher(void)
     return rc == 0;
 }
 
-/* ---- in the event loop -------------------------------------------------------------------------
- */
+/* ---- in the event loop ----------------------------------------------------------------------- */
 
 static void end_termination(void)
 {

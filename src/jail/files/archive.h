@@ -95,9 +95,7 @@ void archive_restore(struct archive *a, int workspace, int store, const struct b
 /* The manifest of a workspace without files, of which `top` is known. */
 struct manifest *archive_no_files(const struct stat *top, struct blob_hash *ret_hash);
 
-/* ---- files, for a caller outside of the jail
- * -----------------------------------------------------
- */
+/* ---- files, for a caller outside of the jail ------------------------------------------------- */
 
 enum {
     ARCHIVE_FILE_MODE =

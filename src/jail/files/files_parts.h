@@ -18,8 +18,7 @@ struct file_job {
     struct archive_filed *out;
 };
 
-/* ---- files.c -----------------------------------------------------------------------------------
- */
+/* ---- files.c --------------------------------------------------------------------------------- */
 
 int file_refuse(const struct file_job *j, const char *path, const char *what, const char *advice);
 int file_refuse_missing(const struct file_job *j, const char *path);
@@ -57,8 +56,7 @@ int file_amend(const struct file_job *j, const struct manifest_changes *changes)
 void file_put_entry(struct json_out *o, const char *path, int dir, const char *name,
                     const struct stat *st);
 
-/* ---- files_tree.c ------------------------------------------------------------------------------
- */
+/* ---- files_tree.c ---------------------------------------------------------------------------- */
 
 int file_list(const struct file_job *j);
 int file_copy(const struct file_job *j);
@@ -66,8 +64,7 @@ int file_unpack(const struct file_job *j);
 /* '*', '?' and '[a-z]' stop at slashes, '**' does not. */
 bool file_matches(const char *pattern, const char *text);
 
-/* ---- streams.c ---------------------------------------------------------------------------------
- */
+/* ---- streams.c ------------------------------------------------------------------------------- */
 
 enum file_stream_kind { FILE_STREAM_BYTES, FILE_STREAM_PACK, FILE_STREAM_WATCH };
 

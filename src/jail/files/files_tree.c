@@ -16,8 +16,7 @@ enum {
     PIECE = 64 * 1024,
 };
 
-/* ---- patterns ----------------------------------------------------------------------------------
- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 /* One of "[a-z]", at the bracket; NULL if it does not match. Without an end it is a bracket. */
 static const char *file_match_set(const char *pattern, char c)
@@ -87,8 +86,7 @@ bool file_matches(const char *pattern, const char *text)
     return *pattern == '\0';
 }
 
-/* ---- lists -------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 struct file_page {
     const struct file_job *j;
@@ -172,8 +170,7 @@ int file_list(const struct file_job *j)
     return 0;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 struct file_copying {
     const struct file_job *j;
@@ -286,8 +283,7 @@ int file_copy(const struct file_job *j)
     return file_keep_manifest(j, &out);
 }
 
-/* ---- archives ----------------------------------------------------------------------------------
- */
+/* ---- archives -------------------------------------------------------------------------------- */
 
 /* Read twice: all names, kinds and sizes are checked before the first file is made. */
 struct file_unpacking {

@@ -27,8 +27,7 @@ struct __attribute__((packed)) record {
     uint64_t mtime_ns;
 };
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void manifest_begin(struct buf *out)
 {
@@ -64,8 +63,7 @@ void manifest_end(struct buf *out, size_t n_entries)
         memcpy(out->data, &head, sizeof(head));
 }
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* A '/' sorts before every byte of a name, which is what keeps a directory and its contents
  * together. */
@@ -89,8 +87,7 @@ static bool is_below(const struct manifest_entry *entry, const struct manifest_e
            memcmp(entry->path, dir->path, dir->path_len) == 0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct manifest_reader {
     const char *at, *end;
@@ -293,8 +290,7 @@ size_t manifest_after(const struct manifest *m, size_t at)
     return next;
 }
 
-/* ---- amending ---------------------------------------------------------------------------------
- */
+/* ---- amending -------------------------------------------------------------------------------- */
 
 struct amendment {
     struct manifest_entry entry;
@@ -420,8 +416,7 @@ void manifest_graft(const struct manifest *m, const char *from, const char *to, 
                    out);
 }
 
-/* ---- comparing --------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool is_changed(const struct manifest_entry *a, const struct manifest_entry *b)
 {

@@ -48,15 +48,13 @@ struct manifest {
     char *data; /* holds all paths and targets */
 };
 
-/* ---- writing: begin, every entry in order, end ------------------------------------------------
- */
+/* ---- writing: begin, every entry in order, end ----------------------------------------------- */
 
 void manifest_begin(struct buf *out);
 void manifest_append(struct buf *out, const struct manifest_entry *entry);
 void manifest_end(struct buf *out, size_t n_entries);
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int manifest_parse(const char *data, size_t len, struct manifest **ret_manifest, struct err *e);
 /* From the store; a missing or damaged blob is ERR_NOT_FOUND or ERR_INTERNAL. */
@@ -88,8 +86,7 @@ void manifest_amend(const struct manifest *m, const struct manifest_changes *cha
 void manifest_graft(const struct manifest *m, const char *from, const char *to, bool is_move,
                     struct buf *out);
 
-/* ---- comparing --------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 enum manifest_change { MANIFEST_CREATED, MANIFEST_CHANGED, MANIFEST_DELETED };
 

@@ -48,8 +48,7 @@ static struct {
 
 static const char stream_zeros[ZEROS];
 
-/* ---- bytes -------------------------------------------------------------------------------------
- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static bool stream_write(const struct stream *s, const void *data, size_t len)
 {
@@ -79,8 +78,7 @@ static bool stream_send_file(const struct stream *s, int file, uint64_t first, u
     return length == 0;
 }
 
-/* ---- archives ----------------------------------------------------------------------------------
- */
+/* ---- archives -------------------------------------------------------------------------------- */
 
 struct stream_packing {
     const struct stream *s;
@@ -134,8 +132,7 @@ static void stream_pack(const struct stream *s)
     free(p);
 }
 
-/* ---- news --------------------------------------------------------------------------------------
- */
+/* ---- news ------------------------------------------------------------------------------------ */
 
 struct stream_seen {
     char *path;
@@ -312,8 +309,7 @@ static void stream_watch(const struct stream *s)
     stream_look_free(&old);
 }
 
-/* ---- their threads -----------------------------------------------------------------------------
- */
+/* ---- their threads --------------------------------------------------------------------------- */
 
 static void stream_free(struct stream *s)
 {

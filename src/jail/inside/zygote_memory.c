@@ -30,8 +30,7 @@ static uintptr_t next_huge(uintptr_t at)
     return (at + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
 }
 
-/* ---- arenas ------------------------------------------------------------------------------------
- */
+/* ---- arenas ---------------------------------------------------------------------------------- */
 
 #define ARENAS_BYTES ((uintptr_t)1024 * MIB) /* of address space; only what is used is memory */
 
@@ -154,8 +153,7 @@ void zygote_place_arenas(void)
     set_allocator(&(struct arena_allocator){.alloc = alloc_arena, .free = free_arena});
 }
 
-/* ---- free memory -------------------------------------------------------------------------------
- */
+/* ---- free memory ----------------------------------------------------------------------------- */
 
 /* CPython's, of all sizes that it has blocks of, until they come from a new arena. */
 static void use_up_blocks(void)
@@ -199,8 +197,7 @@ void zygote_use_up_memory(void)
     use_up_pieces();
 }
 
-/* ---- mappings and huge pages ------------------------------------------------------------------
- */
+/* ---- mappings and huge pages ----------------------------------------------------------------- */
 
 struct range {
     uintptr_t from, to;

@@ -248,8 +248,7 @@ bool census_is_same_jail(pid_t pid, pid_t init_pid)
     return namespace != 0 && namespace == census_namespace(init_pid);
 }
 
-/* ---- ending ------------------------------------------------------------------------------------
- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static bool is_spared(const struct census_clearing *c, int dir, pid_t pid,
                       const struct census_facts *facts)
