@@ -104,6 +104,7 @@ void code_call_run(void *context, struct code_call *from)
         .documents = surface->documents,
         .boxes = surface->boxes,
         .agent = visit->agent,
+        .is_from_code = true,
         .args = json_incref(args),
         .body_bytes = -1,
         .sink = &code_visit_sink,

@@ -20,6 +20,7 @@ struct policy;
 struct session;
 struct terminal_request;
 struct tool_call;
+struct toolbox_chain;
 
 enum op_param_type {
     OP_TEXT,
@@ -293,6 +294,9 @@ struct call {
     int64_t range_total;    /* set by the operation that fails with ERR_RANGE: the file's size */
     const char *reply_type; /* set by the operation: its reply is of this type; NULL: JSON */
     bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */
+    /* Set by the daemon alone, so that code cannot pretend it: the code of a cell calls, */
+    bool is_from_code;
+    const struct toolbox_chain *chain; /* and the chain that the call belongs to; NULL: none */
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */
     void (*on_drained)(struct call *call); /* likewise: it has taken all events so far */

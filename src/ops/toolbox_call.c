@@ -18,7 +18,6 @@ enum {
     TOOLBOX_LONG_CHARS = 5000,
 };
 
-static const char *const toolbox_callers[] = {"direct", "chain", NULL};
 static const char *const toolbox_functions[] = {"tool_call", "TOOL",      "CALL",
                                                 "llm_call",  "llm_batch", NULL};
 
@@ -40,16 +39,6 @@ static const struct op_param toolbox_call_params[] = {
      .type = OP_BOOL,
      .doc = "The result as it is, however long; default: more than 5000 characters are a file in "
             "/workspace/results, and the result tells where and how it begins."},
-    {.name = "caller",
-     .type = OP_CHOICE,
-     .choices = toolbox_callers,
-     .doc = "Who calls: code itself, or a chain of calls that was planned; default: direct."},
-    {.name = "chain_id",
-     .type = OP_TEXT,
-     .min = 1,
-     .max = TOOLBOX_CHAIN_ID_BYTES,
-     .doc = "The chain that the call belongs to,"},
-    {.name = "chain_index", .type = OP_INT, .max = 10000, .doc = "and its place there, from 0."},
     {.name = "via",
      .type = OP_CHOICE,
      .choices = toolbox_functions,
@@ -69,7 +58,7 @@ void toolbox_call_release(struct toolbox_visit *visit)
 static void toolbox_call_note(struct toolbox_visit *visit, const json_t *result,
                               const struct err *e)
 {
-    struct call *call = visit->call;
+    const struct call *call = visit->call;
     struct err ignored;
     struct session *session =
         session_find(call->engine, call_text(call, "session_id", ""), &ignored);
@@ -78,9 +67,7 @@ static void toolbox_call_note(struct toolbox_visit *visit, const json_t *result,
     struct toolbox_record record = {.tool = visit->entry->name,
                                     .via = call_text(call, "via", NULL),
                                     .args = visit->args,
-                                    .caller = call_text(call, "caller", toolbox_callers[0]),
-                                    .chain_id = call_text(call, "chain_id", NULL),
-                                    .chain_index = call_int(call, "chain_index", 0),
+                                    .chain = call->chain,
                                     .elapsed_us = (clock_mono_ns() / 1000) - visit->begun_us,
                                     .result = result,
                                     .err = e};
@@ -334,8 +321,7 @@ static int toolbox_call_may(const struct call *call, const struct session *sessi
                 entry->name);
         return err_advise(e, "The configuration says which tools it may: toolbox: {allow, deny}.");
     }
-    bool is_chain = strcmp(call_text(call, "caller", ""), "chain") == 0;
-    if (entry->callers & (is_chain ? TOOLBOX_CHAIN : TOOLBOX_DIRECT))
+    if (entry->callers & (call->chain != NULL ? TOOLBOX_CHAIN : TOOLBOX_DIRECT))
         return 0;
     err_set(e, ERR_FORBIDDEN, "%s cannot be called from a chain", entry->name);
     return err_advise(e, "Its allowed_callers are: direct. Call it by itself.");
@@ -376,6 +362,21 @@ static json_t *toolbox_call_read_args(const struct call *call, struct err *e)
     return read;
 }
 
+/* A call that no tool is run for: it is in the log nevertheless. */
+static void toolbox_call_refuse(struct call *call, struct session *session, const struct err *e)
+{
+    const struct toolbox_record record = {.tool = call_text(call, "name", ""),
+                                          .via = call_text(call, "via", NULL),
+                                          .args = json_object_get(call->args, "args"),
+                                          .chain = call->chain,
+                                          .err = e};
+    if (session->state != SESSION_DEAD) {
+        toolbox_log_add(session, &record);
+        session_changed(session);
+    }
+    call_fail(call, e);
+}
+
 static void toolbox_call_run(struct call *call)
 {
     struct err e;
@@ -386,7 +387,7 @@ static void toolbox_call_run(struct call *call)
         return;
     if ((entry == NULL && toolbox_not_found(name, &e) < 0) ||
         toolbox_call_may(call, session, entry, &e) < 0) {
-        call_fail(call, &e);
+        toolbox_call_refuse(call, session, &e);
         return;
     }
     struct toolbox_visit *visit = arena_alloc(&call->arena, sizeof(*visit));
@@ -394,7 +395,7 @@ static void toolbox_call_run(struct call *call)
         (struct toolbox_visit){.call = call, .entry = entry, .begun_us = (clock_mono_ns() / 1000)};
     visit->args = toolbox_call_read_args(call, &e);
     if (visit->args == NULL) {
-        call_fail(call, &e);
+        toolbox_call_refuse(call, session, &e);
         return;
     }
     toolbox_hold(entry);

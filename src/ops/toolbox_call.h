@@ -10,14 +10,18 @@ struct upstream_call;
 
 enum { TOOLBOX_LOG_MAX = 1000, TOOLBOX_CHAIN_ID_BYTES = 12 };
 
+/* A chain of calls that was planned before its first one ran; struct call has it. */
+struct toolbox_chain {
+    char id[TOOLBOX_CHAIN_ID_BYTES + 1];
+    int64_t index; /* of the call in it, from 0 */
+};
+
 /* A call of a tool that has ended, as the session's log keeps it. */
 struct toolbox_record {
     const char *tool;
     const char *via; /* the function that code has called: "TOOL" …; NULL: none, a request */
-    const json_t *args;
-    const char *caller;   /* "direct", "chain" */
-    const char *chain_id; /* NULL: it is in no chain */
-    int64_t chain_index;
+    const json_t *args;                /* NULL: they could not be read */
+    const struct toolbox_chain *chain; /* NULL: it is in none */
     uint64_t elapsed_us;
     const json_t *result;  /* NULL: it failed, */
     const struct err *err; /* for this reason */

@@ -1,7 +1,9 @@
 /* The log of calls of tools: toolbox.log. It is part of what a session has explored, so it goes
  * back with undo and comes back with the session. Daemon; on the loop. */
 #include "base/clock.h"
+#include "cell/redact.h"
 #include "ops/toolbox_call.h"
+#include "policy/policy.h"
 #include "session/session.h"
 #include "wire/json.h"
 
@@ -20,9 +22,16 @@ static void toolbox_log_shorten(struct buf *out, const json_t *value)
         json_put_value(&json, value);
 }
 
-/* The beginning of it: whole characters. */
-static json_t *toolbox_log_text(const struct buf *text, size_t max)
+/* The beginning of it: whole characters. Credentials are replaced before it is cut. */
+static json_t *toolbox_log_text(const struct session *session, const char *all, size_t all_len,
+                                size_t max)
 {
+    _buf_ struct buf safe = BUF_INIT(SIZE_MAX / 4);
+    if (exploring_redacts(session))
+        redact_text(all, all_len, &safe);
+    else
+        buf_append(&safe, all, all_len);
+    const struct buf *text = &safe;
     size_t len = MIN(text->len, max);
     while (len < text->len && len > 0 && ((unsigned char)text->data[len] & 0xc0) == 0x80)
         len--;
@@ -63,17 +72,23 @@ void toolbox_log_add(struct session *session, const struct toolbox_record *r)
     toolbox_log_shorten(&args, r->args);
     toolbox_log_shorten(&result, r->result);
     json_t *entry = json_pack(
-        "{s:s, s:s, s:o, s:b, s:f, s:s}", "tool_name", r->tool, "caller_type", r->caller, "args",
-        toolbox_log_text(&args, TOOLBOX_ARGS_SHOWN), "success", r->err == NULL, "elapsed_ms",
-        (double)r->elapsed_us / 1000.0, "at", clock_rfc3339(clock_wall_ms(), at));
-    if (r->chain_id != NULL) {
-        json_object_set_new(entry, "chain_id", json_string(r->chain_id));
-        json_object_set_new(entry, "chain_index", json_integer(r->chain_index));
+        "{s:s, s:s, s:s, s:o, s:b, s:f, s:s}", "tool_name", r->tool, "role",
+        policy_agent_of(session), "caller_type", r->chain != NULL ? "chain" : "direct", "args",
+        toolbox_log_text(session, buf_str(&args), args.len, TOOLBOX_ARGS_SHOWN), "success",
+        r->err == NULL, "elapsed_ms", (double)r->elapsed_us / 1000.0, "at",
+        clock_rfc3339(clock_wall_ms(), at));
+    if (r->chain != NULL) {
+        json_object_set_new(entry, "chain_id", json_string(r->chain->id));
+        json_object_set_new(entry, "chain_index", json_integer(r->chain->index));
     }
     if (r->err != NULL)
-        json_object_set_new(entry, "error", json_string(r->err->message));
+        json_object_set_new(entry, "error",
+                            toolbox_log_text(session, r->err->message, strlen(r->err->message),
+                                             sizeof(r->err->message)));
     else
-        json_object_set_new(entry, "result", toolbox_log_text(&result, TOOLBOX_RESULT_SHOWN));
+        json_object_set_new(
+            entry, "result",
+            toolbox_log_text(session, buf_str(&result), result.len, TOOLBOX_RESULT_SHOWN));
     json_t *calls = before != NULL ? json_copy((json_t *)(uintptr_t)before) : json_array();
     while (json_array_size(calls) >= TOOLBOX_LOG_MAX)
         json_array_remove(calls, 0);
@@ -118,6 +133,7 @@ static void toolbox_log_run(struct call *call)
 
 static const struct op_member invocation_members[] = {
     {"tool_name", OP_TEXT, .is_always = true, .column = "TOOL", .doc = "The tool."},
+    {"role", OP_TEXT, .doc = "The agent on whose behalf."},
     {"caller_type", OP_TEXT, .is_always = true, .column = "CALLER", .doc = "direct or chain."},
     {"chain_id", OP_TEXT, .doc = "The chain that it was in,"},
     {"chain_index", OP_INT, .doc = "and where."},

@@ -255,17 +255,31 @@ int toolbox_check_parameters(const char *json, struct err *e)
     return 0;
 }
 
-static void toolbox_add_tool(const struct toolbox_tool *tool)
+/* One that takes the place of a tool that nobody runs takes what that one does, unless it says. */
+static json_t *toolbox_parameters_of(const struct toolbox_tool *tool,
+                                     const struct tool_entry *unset)
 {
     struct err e;
     json_t *parameters = NULL;
-    bool is_command = tool->command != NULL;
+    if (tool->parameters == NULL && unset != NULL)
+        return json_incref(json_object_get(unset->told, "parameters"));
     if (tool->parameters == NULL ||
         json_read_object(tool->parameters, strlen(tool->parameters), &parameters, &e) < 0)
-        parameters = json_object();
+        return json_object();
+    return parameters;
+}
+
+static void toolbox_add_tool(const struct toolbox_tool *tool)
+{
+    bool is_command = tool->command != NULL;
+    const struct tool_entry *found = toolbox_find(tool->name);
+    const struct tool_entry *unset =
+        found != NULL && found->maker == TOOLBOX_UNSET ? found : NULL;
+    json_t *parameters = toolbox_parameters_of(tool, unset);
+    bool has_description = unset == NULL || tool->description[0] != '\0';
     json_t *told = json_pack(
         "{s:s, s:s, s:s, s:O, s:s, s:[s], s:[s]}", "name", tool->name, "category", "configured",
-        "description", tool->description, "parameters", parameters, "returns",
+        "description", has_description ? tool->description : unset->description, "parameters", parameters, "returns",
         is_command ? "what it writes: JSON, or a text" : "what the server answers", "side_effects",
         tool->only_reads ? "read_only"
         : is_command     ? "local_exec"

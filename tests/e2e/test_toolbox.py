@@ -142,9 +142,29 @@ def test_wrong_arguments_name_the_member(client, toolbox):
         assert words in refused.value.message
     with pytest.raises(ApiError, match='not_found: there is no tool "calc"'):
         call(client, toolbox, "calc")
-    with pytest.raises(ApiError, match="forbidden: write_file cannot be called from a chain"):
-        client.call("POST", f"{toolbox.path}/toolbox/write_file",
-                    {"args": {}, "caller": "chain", "chain_id": "0123456789ab"})
+
+
+def test_nobody_pretends_to_be_a_chain_and_refusals_are_in_the_log(client, toolbox):
+    """Who calls is for the daemon to know; what it did not run is in the log too."""
+    for forged in ({"caller": "chain"}, {"chain_id": "0123456789ab"}, {"chain_index": 1}):
+        with pytest.raises(ApiError, match="unknown member"):
+            client.call("POST", f"{toolbox.path}/toolbox/calculate",
+                        {"args": {"expression": "1"}, **forged})
+    assert "no tool" in toolbox.value("TOOL('calculat', expression='1')")
+    assert toolbox.value("TOOL('calculate', expression='1')['result']") == "1"
+    log = client.call("GET", f"{toolbox.path}/toolbox/log")["calls"]
+    assert [(one["tool_name"], one["caller_type"], one["success"]) for one in log] == [
+        ("calculat", "direct", False), ("calculate", "direct", True)]
+    assert log[0]["error"].startswith('there is no tool "calculat"')
+    assert {one["role"] for one in log} == {"default"}
+
+
+def test_the_log_keeps_no_credentials(client, toolbox):
+    key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+    toolbox.exec(f"TOOL('python_eval', code='print(\"{key}\"); \"{key}\"')")
+    log = client.call("GET", f"{toolbox.path}/toolbox/log")["calls"][0]
+    assert key not in str(log) and "[REDACTED:aws_access_key]" in log["args"]
+    assert "[REDACTED:aws_access_key]" in log["result"]
 
 
 def test_list_tools_shows_what_each_takes(toolbox):

@@ -21,6 +21,14 @@ pytestmark = pytest.mark.one_mode
 
 
 class Endpoint(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        data = b"<title>A page</title><p>It has words.</p>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         seen = {"body": body, "token": self.headers["X-Token"]}
@@ -77,6 +85,8 @@ toolbox:
       parameters: '{"query": {"type": "string", "required": true}, "how": {"type": "string"}}'
       http: ENDPOINT
       headers: ["X-Token: secret"]
+    - {name: web_research, http: ENDPOINT}
+    - {name: fetch_wikipedia, http: ENDPOINT}
   servers:
     - name: trial
       command: [/usr/bin/python3, SERVER]
@@ -145,6 +155,45 @@ def test_commands_and_endpoints_of_the_configuration(tools, endpoint):
     log = tools.client.call("GET", f"{tools.session.path}/toolbox/log")
     assert [one["tool_name"] for one in log["calls"] if not one["success"]] == [
         "count_words", "broken", "slow", "web_search", "web_search"]
+
+
+WEB = {  # a call, what it answers, a bad argument, and what is said of that
+    "http_get": ({"url": "ENDPOINT"}, lambda told: told["text"].strip().endswith("It has words."),
+                 {"url": "ENDPOINT", "max_chars": 0}, "args.max_chars must be at least 1"),
+    "http_post": ({"url": "ENDPOINT", "body": {"n": [1, "two"]}},
+                  lambda told: told == {"body": {"n": [1, "two"]}, "token": None},
+                  {"url": "ENDPOINT"}, 'args needs the member "body"'),
+    "web_search": ({"query": "x"}, lambda told: told["body"] == {"query": "x"},
+                   {"query": 1}, "args.query must be a text"),
+    "web_research": ({"query": "x"}, lambda told: told["body"]["query"] == "x",
+                     {"query": ""}, "args.query must have at least 1 characters"),
+    "fetch_wikipedia": ({"title": "Bee"}, lambda told: told["body"]["title"] == "Bee",
+                        {"titel": "Bee"}, 'args needs the member "title"'),
+    "llm_call": ({"prompt": "hi"}, lambda told: told == "parrot: user: hi",
+                 {"prompt": ["hi"]}, "args.prompt must be a text"),
+    "llm_batch": ({"prompts": ["a", "b"]},
+                  lambda told: told == ["parrot: user: a", "parrot: user: b"],
+                  {"prompts": "a"}, "args.prompts must be a list"),
+}
+
+
+def test_tools_of_the_web_answer_and_refuse(tools, endpoint):
+    def given(args):
+        return {name: endpoint if value == "ENDPOINT" else value for name, value in args.items()}
+    for name, (args, is_right, bad, words) in WEB.items():
+        told = tools(name, **given(args))
+        assert is_right(told), (name, told)
+        assert words in refused(tools, name, **given(bad)), name
+
+
+def test_what_no_configuration_has_says_how_to_set_it_up(client, spawn):
+    """The advice is a configuration that is taken."""
+    session = spawn("min")
+    for name in ("web_search", "web_research", "fetch_wikipedia"):
+        args = {"title": "x"} if name == "fetch_wikipedia" else {"query": "x"}
+        with pytest.raises(ApiError) as error:
+            client.call("POST", f"{session.path}/toolbox/{name}", {"args": args})
+        assert f"toolbox: {{tools: [{{name: {name}, http: URL}}]}}" in error.value.advice
 
 
 def test_tools_of_an_upstream_server(tools):
