@@ -19,8 +19,8 @@ struct toolbox_chain {
 /* A call of a tool that has ended, as the session's log keeps it. */
 struct toolbox_record {
     const char *tool;
-    const char *via; /* the function that code has called: "TOOL" …; NULL: none, a request */
-    const json_t *args;                /* NULL: they could not be read */
+    const char *via;    /* the function that code has called: "TOOL" …; NULL: none, a request */
+    const json_t *args; /* NULL: they could not be read */
     const struct toolbox_chain *chain; /* NULL: it is in none */
     uint64_t elapsed_us;
     const json_t *result;  /* NULL: it failed, */

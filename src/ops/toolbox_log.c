@@ -71,12 +71,12 @@ void toolbox_log_add(struct session *session, const struct toolbox_record *r)
     const json_t *before = exploring_get(session, "calls");
     toolbox_log_shorten(&args, r->args);
     toolbox_log_shorten(&result, r->result);
-    json_t *entry = json_pack(
-        "{s:s, s:s, s:s, s:o, s:b, s:f, s:s}", "tool_name", r->tool, "role",
-        policy_agent_of(session), "caller_type", r->chain != NULL ? "chain" : "direct", "args",
-        toolbox_log_text(session, buf_str(&args), args.len, TOOLBOX_ARGS_SHOWN), "success",
-        r->err == NULL, "elapsed_ms", (double)r->elapsed_us / 1000.0, "at",
-        clock_rfc3339(clock_wall_ms(), at));
+    json_t *entry =
+        json_pack("{s:s, s:s, s:s, s:o, s:b, s:f, s:s}", "tool_name", r->tool, "role",
+                  policy_agent_of(session), "caller_type", r->chain != NULL ? "chain" : "direct",
+                  "args", toolbox_log_text(session, buf_str(&args), args.len, TOOLBOX_ARGS_SHOWN),
+                  "success", r->err == NULL, "elapsed_ms", (double)r->elapsed_us / 1000.0, "at",
+                  clock_rfc3339(clock_wall_ms(), at));
     if (r->chain != NULL) {
         json_object_set_new(entry, "chain_id", json_string(r->chain->id));
         json_object_set_new(entry, "chain_index", json_integer(r->chain->index));

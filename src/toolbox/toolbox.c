@@ -273,13 +273,13 @@ static void toolbox_add_tool(const struct toolbox_tool *tool)
 {
     bool is_command = tool->command != NULL;
     const struct tool_entry *found = toolbox_find(tool->name);
-    const struct tool_entry *unset =
-        found != NULL && found->maker == TOOLBOX_UNSET ? found : NULL;
+    const struct tool_entry *unset = found != NULL && found->maker == TOOLBOX_UNSET ? found : NULL;
     json_t *parameters = toolbox_parameters_of(tool, unset);
     bool has_description = unset == NULL || tool->description[0] != '\0';
     json_t *told = json_pack(
         "{s:s, s:s, s:s, s:O, s:s, s:[s], s:[s]}", "name", tool->name, "category", "configured",
-        "description", has_description ? tool->description : unset->description, "parameters", parameters, "returns",
+        "description", has_description ? tool->description : unset->description, "parameters",
+        parameters, "returns",
         is_command ? "what it writes: JSON, or a text" : "what the server answers", "side_effects",
         tool->only_reads ? "read_only"
         : is_command     ? "local_exec"
