@@ -1,5 +1,5 @@
 /* A mixed agent: it thinks, runs a cell of a data analysis, looks at the result; once it makes a
- * mistake and once it undoes. The same script for Cella and for its peers. */
+ * mistake and once it undoes. The same script for Cella and for its peers. cella-bench. */
 #include "base/clock.h"
 #include "bench/bench.h"
 

@@ -1,4 +1,5 @@
-/* The baseline: a file of the repository, one row a line, written by a run and read by the next. */
+/* The baseline: a file of the repository, one row a line, written by a run and read by the next.
+ * cella-bench. */
 #include "base/fd.h"
 #include "bench/bench.h"
 

@@ -1,3 +1,4 @@
+/* Starts and ends what is measured. cella-bench; owns nothing once a child has ended. */
 #include "bench/child.h"
 
 #include "base/clock.h"

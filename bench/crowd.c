@@ -1,5 +1,5 @@
 /* Many live sessions: what each takes with its first checkpoint, and how fast a cell is while the
- * others are saved. */
+ * others are saved. cella-bench. */
 #include "base/clock.h"
 #include "bench/bench.h"
 

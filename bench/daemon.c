@@ -1,3 +1,4 @@
+/* Daemons that are measured: configured, started, stopped. cella-bench; owns their directories. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "bench/bench.h"

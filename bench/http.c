@@ -1,3 +1,5 @@
+/* A client that does no more than a measurement needs: requests made beforehand, replies barely
+ * parsed. cella-bench. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/ids.h"

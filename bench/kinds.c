@@ -1,3 +1,5 @@
+/* The tables: what is measured, what is promised, what may not become worse, which sections there
+ * are. cella-bench. */
 #include "bench/bench.h"
 
 #define CELL "a cell, `1+1`"

@@ -1,3 +1,4 @@
+/* A connection and a session of its own: cells and new sessions, timed one by one. cella-bench. */
 #include "base/clock.h"
 #include "bench/bench.h"
 

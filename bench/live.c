@@ -1,3 +1,5 @@
+/* Cells in a session that is live, back to back and after pauses, and what they cost the machine.
+ * cella-bench; beside an IPython kernel. */
 #include "bench/bench.h"
 
 static int raw_exec_many(struct bench *b, struct bench_raw *raw, enum bench_id id, size_t n,

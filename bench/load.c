@@ -1,3 +1,5 @@
+/* Many clients at once, each with its session, or with a new one for every cell. cella-bench; one
+ * epoll loop. */
 #include "base/clock.h"
 #include "bench/bench.h"
 

@@ -1,3 +1,4 @@
+/* Which machine, kernel and libraries the figures are from. cella-bench. */
 #include "base/fd.h"
 #include "bench/bench.h"
 #include "bench/child.h"

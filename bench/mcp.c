@@ -1,5 +1,5 @@
 /* A tool that is called by a client of the Model Context Protocol: over HTTP, and over the standard
- * input of `cella mcp`. */
+ * input of `cella mcp`. cella-bench. */
 #include "base/clock.h"
 #include "bench/child.h"
 

@@ -1,3 +1,5 @@
+/* Memory and wake-ups of an idle daemon and of idle sessions. cella-bench reads /proc; beside an
+ * IPython kernel. */
 #include "bench/bench.h"
 
 /* --- an idle daemon --------------------------------------------------------------------------- */

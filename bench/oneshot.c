@@ -1,3 +1,4 @@
+/* Code that runs once, with and without a state that comes and goes. cella-bench. */
 #include "base/clock.h"
 #include "bench/bench.h"
 #include "wire/json.h"

@@ -1,4 +1,4 @@
-/* The time machine: what checkpoints cost, and how fast a session is back at one. */
+/* The time machine: what checkpoints cost, and how fast a session is back at one. cella-bench. */
 #include "base/clock.h"
 #include "bench/bench.h"
 #include "wire/json.h"

@@ -1,3 +1,5 @@
+/* Peers that are programs of Python: lines of JSON to them and their times back. cella-bench; owns
+ * their processes. */
 #include "base/clock.h"
 #include "bench/child.h"
 #include "cli/terminal.h"

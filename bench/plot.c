@@ -1,9 +1,8 @@
+/* Bars on logarithmic axes, one panel for each thing that is compared. Colours hold on light and on
+ * dark paper; the paper itself is left to the page. cella-bench. */
 #include "bench/bench.h"
 
 #include <math.h>
-
-/* Bars on logarithmic axes, one panel for each thing that is compared. Colours hold on light and on
- * dark paper; the paper itself is left to the page. */
 
 enum {
     WIDTH = 900,

@@ -1,3 +1,4 @@
+/* What processes use, and which belong to a daemon, from /proc. cella-bench. */
 #include "base/fd.h"
 #include "bench/bench.h"
 

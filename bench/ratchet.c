@@ -1,4 +1,4 @@
-/* The ratchet: what was measured beside what the baseline has. */
+/* The ratchet: what was measured beside what the baseline has. cella-bench. */
 #include "bench/bench.h"
 
 /* Two runs differ by what the rounds of one cannot show: where the daemon's memory lies, how warm

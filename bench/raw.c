@@ -1,3 +1,5 @@
+/* The Python driver without a daemon: what a cell takes when all around it is left out.
+ * cella-bench; owns the interpreter. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "bench/child.h"

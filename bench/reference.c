@@ -1,5 +1,5 @@
 /* What the machine itself takes for work like Cella's, in a few lines of C: what has no peer stands
- * beside it, so that a slower machine is not taken for a slower Cella. */
+ * beside it, so that a slower machine is not taken for a slower Cella. cella-bench. */
 #include "base/clock.h"
 #include "bench/bench.h"
 

@@ -1,3 +1,4 @@
+/* The report: tables in Markdown, figures, what was promised and what came of it. cella-bench. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "bench/bench.h"

@@ -1,4 +1,5 @@
-/* Rounds: Cella and its peers take turns in each, and each gives one figure for every row. */
+/* Rounds: Cella and its peers take turns in each, and each gives one figure for every row.
+ * cella-bench. */
 #include "base/clock.h"
 #include "bench/bench.h"
 

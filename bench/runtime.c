@@ -1,3 +1,5 @@
+/* Node.js and bash: cells, new sessions and memory, each beside the interpreter by itself.
+ * cella-bench. */
 #include "base/clock.h"
 #include "bench/child.h"
 #include "cli/terminal.h"
@@ -5,8 +7,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-
-/* Node.js and bash: cells, new sessions and memory, each beside the interpreter by itself. */
 
 enum { WARM_UPS = 500, END_WITHIN_MS = 5000, ANSWER_WITHIN_MS = 30000, OUTPUT_MAX = 1 << 20 };
 

@@ -1,3 +1,5 @@
+/* Samples and what they amount to: medians, percentiles, verdicts, numbers for people. cella-bench;
+ * owns the samples. */
 #include "bench/bench.h"
 
 #include <math.h>

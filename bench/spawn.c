@@ -1,3 +1,5 @@
+/* New sessions, to their first result, from the pool and past it. cella-bench; beside interpreters
+ * that are started cold. */
 #include "bench/bench.h"
 
 enum { REFILL_MS = 60, SESSIONS_A_ROUND = 6, BUDGET_MS = 8000 };

@@ -1,6 +1,6 @@
 /* Tools that the code of a cell calls: a built-in one, and one of an upstream server of the Model
  * Context Protocol over stdio, beside the same server asked directly. Code itself takes the time of
- * each call. */
+ * each call. cella-bench. */
 #include "base/clock.h"
 #include "bench/child.h"
 #include "jail/embedded.h"

@@ -233,6 +233,22 @@ def check_pages():
     yield from (done.stdout + done.stderr).splitlines()
 
 
+PROCESS = re.compile(
+    r"\b(daemon|command line tool|guardian|warden|keeper|archivist|zygote|launcher|box|boxes|jails?"
+    r"|interpreter|shell's process|store's (writer )?thread|every process|cella-bench)\b", re.I)
+
+
+def check_heads():
+    """A .c begins with which process runs it, and what it owns or answers."""
+    for path in files("**/*.c", "src", "bench"):
+        head = re.match(r"/\*.*?\*/", path.read_text(), re.S)
+        words = re.sub(r"\n \* *", " ", head[0]) if head else ""
+        if not head:
+            yield f"{place(path)}: begin with a comment: which process runs this, what it owns"
+        elif not PROCESS.search(words):
+            yield f"{place(path)}: its first comment does not say which process runs it"
+
+
 def check_names():
     """Functions that pages for programmers name exist."""
     known = set()
@@ -293,7 +309,7 @@ def check_advice():
 
 
 CHECKS = [check_format, check_arrows, check_knots, check_banned, check_descriptors, check_listed,
-          check_python, check_javascript, check_pages, check_names, check_advice]
+          check_python, check_javascript, check_pages, check_heads, check_names, check_advice]
 
 
 def main():

@@ -1,3 +1,4 @@
+/* Memory of one request, in blocks that are freed together. Every process. */
 #include "base/arena.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Buffers with a maximum. Every process. */
 #include "base/buf.h"
 
 #include <stdarg.h>

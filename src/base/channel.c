@@ -1,3 +1,5 @@
+/* Sockets that lead into a sandbox: read without taking descriptors, closed without waiting.
+ * Daemon; owns the threads that close what might block. */
 #include "base/channel.h"
 
 #include <errno.h>

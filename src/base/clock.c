@@ -1,3 +1,4 @@
+/* The two clocks, and times as text. Every process. */
 #include "base/clock.h"
 
 #include <stdlib.h>

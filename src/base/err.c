@@ -1,3 +1,4 @@
+/* Errors, and the one table of their codes. Every process. */
 #include "base/err.h"
 
 #include "base/err_page.h"

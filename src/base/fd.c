@@ -1,3 +1,4 @@
+/* Reading, writing and passing descriptors. Every process. */
 #include "base/fd.h"
 
 #include <errno.h>

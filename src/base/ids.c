@@ -1,3 +1,4 @@
+/* Random names, from the kernel. Every process that makes one; owns nothing. */
 #include "base/ids.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Lines of the log. Every process that logs; owns the level and the format, which are set once. */
 #include "base/log.h"
 
 #include "base/buf.h"

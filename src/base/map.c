@@ -1,3 +1,4 @@
+/* The hash map. Every process. */
 #include "base/map.h"
 
 #include "base/ids.h"

@@ -1,3 +1,4 @@
+/* Allocation that ends the process when there is no memory. Every process. */
 #include "base/base.h"
 
 #include <malloc.h>

@@ -1,3 +1,4 @@
+/* Bytes checked as UTF-8. Every process that reads a stranger's text. */
 #include "base/utf8.h"
 
 /* Bytes of the character at s, 0 if it is invalid, or -1 if `len` ends inside a valid beginning. */

@@ -1,4 +1,4 @@
-/* Names, opening, keeping and removing; the bytes are bytes.c's. */
+/* Names, opening, keeping and removing; the bytes are bytes.c's. Daemon, and the archivist. */
 #include "blob/blob.h"
 
 #include "base/fd.h"

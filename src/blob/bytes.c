@@ -1,4 +1,5 @@
-/* The bytes of blobs: written once, hashed on the way, copied and shared. */
+/* The bytes of blobs: written once, hashed on the way, copied and shared. Daemon, and the
+ * archivist. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "blob/store.h"

@@ -1,3 +1,4 @@
+/* The daemon's advice in the command line's words, by a table of phrases. Command line tool. */
 #include "cli/advice.h"
 
 #include "cli/terminal.h"

@@ -1,3 +1,4 @@
+/* A cell's question, answered from the terminal or a pipe. Command line tool. */
 #include "cli/ask.h"
 
 #include "cli/terminal.h"

@@ -1,3 +1,5 @@
+/* One cell from request to answer: live output, Ctrl-C, questions, exit status. Command line tool;
+ * the request under way is the only state. */
 #include "cli/cell.h"
 
 #include "base/clock.h"

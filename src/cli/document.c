@@ -1,3 +1,5 @@
+/* Notebooks read from files and written to them. Command line tool; files are replaced as a
+ * whole. */
 #include "cli/document.h"
 
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* Where the daemon is: from flags, the environment or the data directory. Command line tool. */
 #include "cli/client.h"
 #include "policy/keys.h"
 #include "serve/serve.h"

@@ -1,3 +1,4 @@
+/* The table of runtimes as the tool knows them. Command line tool. */
 #include "cli/language.h"
 
 static const char *const python_suffixes[] = {".py", NULL};

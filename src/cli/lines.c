@@ -1,3 +1,5 @@
+/* Lines typed at a terminal (libedit) or read from a pipe. Command line tool; owns the editor and
+ * the history file. */
 #include "cli/lines.h"
 
 #include "base/clock.h"

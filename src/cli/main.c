@@ -1,3 +1,5 @@
+/* The program's entry: a box if the daemon started itself as one, else the command line tool
+ * (cli_main), of which `serve` is the daemon. */
 #include "cli/verb.h"
 #include "explore/boxes.h"
 #include "image/image.h"

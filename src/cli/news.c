@@ -1,3 +1,4 @@
+/* An answer's losses and late output, as lines for people. Command line tool. */
 #include "cli/news.h"
 
 #include "cli/api.h"

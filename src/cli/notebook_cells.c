@@ -1,4 +1,4 @@
-/* Changing and running the cells of a notebook. */
+/* Changing and running the cells of a notebook. Command line tool. */
 #include "base/utf8.h"
 #include "cli/cell.h"
 #include "cli/document.h"

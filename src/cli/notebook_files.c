@@ -1,4 +1,4 @@
-/* Notebooks made, brought in and out, watched and removed. */
+/* Notebooks made, brought in and out, watched and removed. Command line tool. */
 #include "base/clock.h"
 #include "cli/cell.h"
 #include "cli/document.h"

@@ -1,4 +1,5 @@
-/* Notebooks as text: a table of them, and the cells of one as people know them. */
+/* Notebooks as text: a table of them, and the cells of one as people know them. Command line
+ * tool. */
 #include "base/fd.h"
 #include "cli/notebook.h"
 #include "cli/show.h"

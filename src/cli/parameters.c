@@ -1,3 +1,5 @@
+/* Values given on the command line, written as an assignment in the notebook's language. Command
+ * line tool. */
 #include "cli/parameters.h"
 
 #include "wire/json.h"

@@ -1,3 +1,5 @@
+/* Finds the frames of `cella pipe` in a stream of bytes. Command line tool; owns what was read of a
+ * frame. */
 #include "cli/pipe_frames.h"
 
 static void pipe_frames_take(struct pipe_reader *r, const char *data, size_t len)

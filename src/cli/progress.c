@@ -1,3 +1,5 @@
+/* The line that says which cell of `cella run` is running. Command line tool; draws on a terminal
+ * only. */
 #include "cli/progress.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* `cella repl`: a conversation with a session; whether a block is complete is the interpreter's to
+ * say. Command line tool. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/args.h"

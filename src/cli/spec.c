@@ -1,3 +1,4 @@
+/* The flags of a new session as members of a request. Command line tool. */
 #include "cli/spec.h"
 
 enum { ENV_MAX = 256, SECOND_MS = 1000 };

@@ -1,3 +1,4 @@
+/* Checkpoints as words and as a tree, from answers of the daemon. Command line tool. */
 #include "cli/timeline.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Files given with a notebook or code: found, checked, uploaded. Command line tool. */
 #include "cli/with.h"
 
 #include "base/fd.h"

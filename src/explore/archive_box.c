@@ -1,5 +1,5 @@
-/* A process that reads one archive: request from descriptor 3, archive from 0, answer to 1, bytes
- * of members to 2. Before the first byte of any of them is read it has given up all the rest. */
+/* The box that reads one archive: request from descriptor 3, archive from 0, answer to 1, bytes of
+ * members to 2. Before the first byte of any of them is read it has given up all the rest. */
 #include "explore/archive.h"
 #include "explore/archive_lib.h"
 #include "explore/archive_walk.h"

@@ -1,4 +1,4 @@
-/* A process that fetches one page, or learns where it has moved: request from descriptor 3, answer
+/* The box that fetches one page, or learns where it has moved: request from descriptor 3, answer
  * to 1, the bytes of the page to 2 if they are wanted. In this order: walls; the request; the name
  * becomes addresses, and all of them are checked; a connection; no further connection is possible;
  * what the server sends is read. */

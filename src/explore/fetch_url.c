@@ -1,3 +1,4 @@
+/* URLs, listed domains, public addresses. Daemon, and the box that fetches; owns nothing. */
 #include "explore/fetch_url.h"
 
 #include <arpa/inet.h>

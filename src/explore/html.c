@@ -1,3 +1,4 @@
+/* HTML to text. In the box that fetched the page, and in the fuzzer. */
 #include "explore/html.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* A body by its type and character set, as text. In the box that fetched the page. */
 #include "explore/page.h"
 
 #include "base/utf8.h"

@@ -1,4 +1,4 @@
-/* A process that becomes pdftotext: PDF from descriptor 0, text to 1, complaints to 2. Its walls
+/* The box that becomes pdftotext: PDF from descriptor 0, text to 1, complaints to 2. Its walls
  * stand before exec and stay; whatever is refused fails, because libraries of others look for many
  * things that they can do without. */
 #include "explore/pdf.h"

@@ -1,7 +1,7 @@
 /* libjpeg makes the picture smaller by two, four or eight while it decodes, which costs less the
  * smaller it gets; the average of what is left is the result, a JPEG again. Colours for print
  * (CMYK) become those of a screen. Of all else that such a file may say, how it is to be turned is
- * kept: who looks at the result would see it lying on its side. */
+ * kept: who looks at the result would see it lying on its side. Runs in a box. */
 #include "image/average.h"
 #include "image/codec.h"
 #include "image/exif.h"

@@ -1,4 +1,4 @@
-/* The loop itself: how it runs, and places in the set of descriptors that it waits for. */
+/* The loop itself: how it runs, and places in the set of descriptors that it waits for. Daemon. */
 #include "loop/loop.h"
 
 #include "base/clock.h"

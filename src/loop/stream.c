@@ -1,3 +1,4 @@
+/* Listeners and connections on libuv. Daemon; owns what the kernel did not take at once. */
 #include "loop/loop.h"
 
 #include <assert.h>

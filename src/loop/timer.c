@@ -1,3 +1,4 @@
+/* Deadlines on libuv. Daemon; a timer that is not set wakes nobody. */
 #include "loop/loop.h"
 
 #include <assert.h>

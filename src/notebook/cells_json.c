@@ -1,7 +1,7 @@
 /* cells.json, with the fields of the reference and no others. It knows code cells, five types of
  * outputs and five states: text of both streams is TEXT, Markdown, LaTeX and JSON likewise, SVG an
  * IMAGE, a cell that was interrupted or died an ERROR; Markdown and raw cells are comments, which
- * are recognised when they are read. */
+ * are recognised when they are read. Daemon and command line tool. */
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "notebook/formats.h"

@@ -1,6 +1,7 @@
 /* One page that needs nothing else. Whose notebook it is does not matter: its policy lets no script
  * run and nothing be fetched, text is escaped, Markdown cannot bring HTML, links are of known
- * schemes, and HTML of outputs sits in frames that may do nothing but show it. */
+ * schemes, and HTML of outputs sits in frames that may do nothing but show it. Daemon and command
+ * line tool. */
 #include "notebook/formats.h"
 #include "notebook/output.h"
 #include "notebook/text.h"

@@ -1,6 +1,7 @@
 /* A plain program, its cells marked by "%%" comments as editors know them. What is no code is a
- * comment; so are IPython's commands in Python, which no other Python understands, and cells that
- * were undone: what is run again shall do what was done, and no more. */
+ * comment; so are IPython's commands in Python, which no other Python understands, and cells
+ * that were undone: what is run again shall do what was done, and no more. Daemon and command
+ * line tool. */
 #include "notebook/formats.h"
 #include "notebook/text.h"
 

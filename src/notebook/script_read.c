@@ -1,6 +1,6 @@
 /* A program whose cells are marked by comments, as the writer of scripts makes them and editors and
  * Jupytext know them: "# %%", "# %% [markdown]", "# %% tags=[\"parameters\"]". Without marks all of
- * it is one cell. */
+ * it is one cell. Daemon and command line tool. */
 #include "base/utf8.h"
 #include "notebook/formats.h"
 #include "notebook/text.h"

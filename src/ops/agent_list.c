@@ -1,3 +1,4 @@
+/* agent.list, and the rules of agents as other answers show them. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "policy/policy.h"
 #include "session/spec.h"

@@ -1,3 +1,5 @@
+/* What every operation uses: arguments by name, answers, failures, the session or store that a call
+ * is about. Daemon; on the loop; a call owns its arena. */
 #include "ops/ops.h"
 #include "session/session.h"
 #include "store/store.h"

@@ -1,3 +1,5 @@
+/* cell.add: a cell into a notebook, then run if that is wanted. Daemon; on the loop; the store's
+ * change or the run under way is the call's. */
 #include "ops/exec_call.h"
 #include "ops/notebook_call.h"
 

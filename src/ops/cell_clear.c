@@ -1,3 +1,4 @@
+/* cell.clear. Daemon; on the loop. */
 #include "ops/notebook_call.h"
 
 static const struct op_param cell_clear_params[] = {OP_PARAM_NOTEBOOK, OP_PARAM_CELL, {0}};

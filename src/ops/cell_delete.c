@@ -1,3 +1,4 @@
+/* cell.delete: out of the notebook; the session keeps what the cell did. Daemon; on the loop. */
 #include "ops/notebook_call.h"
 
 static const struct op_param cell_delete_params[] = {OP_PARAM_NOTEBOOK, OP_PARAM_CELL, {0}};

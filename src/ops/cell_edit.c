@@ -1,3 +1,5 @@
+/* cell.edit: code, kind, metadata; refused if the caller's revision is not the cell's. Daemon; on
+ * the loop. */
 #include "ops/notebook_call.h"
 
 static const struct op_param cell_edit_params[] = {

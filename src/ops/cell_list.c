@@ -1,3 +1,5 @@
+/* cell.list: a page of rows, read from the store after what is not written yet. Daemon; on the
+ * loop. */
 #include "ops/notebook_call.h"
 #include "session/session.h"
 #include "wire/json.h"

@@ -1,3 +1,4 @@
+/* cell.move: another index in its notebook. Daemon; on the loop. */
 #include "ops/notebook_call.h"
 
 static const struct op_param cell_move_params[] = {

@@ -1,3 +1,4 @@
+/* cell.run: run_call.c brings the session back and answers. Daemon; on the loop. */
 #include "ops/exec_call.h"
 #include "ops/notebook_call.h"
 

@@ -1,3 +1,5 @@
+/* Arguments against the parameters of an operation; every message names the member and what it may
+ * be. Daemon; on the loop; arguments come from strangers. */
 #include "ops/op.h"
 
 /* Where a member stands, for messages: "limits.memory_mb". */

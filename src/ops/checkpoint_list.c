@@ -1,3 +1,5 @@
+/* session.checkpoints: the timeline's tree, once the memory of its processes was measured. Daemon;
+ * on the loop. */
 #include "base/clock.h"
 #include "ops/ops.h"
 #include "runtime/snapshot.h"

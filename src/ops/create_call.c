@@ -1,3 +1,5 @@
+/* The members of a request that makes a session, read into a session_request. Daemon; on the
+ * loop. */
 #include "ops/create_call.h"
 
 #include "ops/naming.h"

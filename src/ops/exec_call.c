@@ -1,3 +1,5 @@
+/* The answer of a cell: JSON or text, at once or as a stream of events. Daemon; on the loop; the
+ * wait for the cell is the call's and is forgotten with it. */
 #include "ops/exec_call.h"
 
 #include "cell/display.h"

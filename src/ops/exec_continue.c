@@ -1,3 +1,4 @@
+/* exec.continue: waits on for a cell; only what is new is told. Daemon; on the loop. */
 #include "ops/exec_call.h"
 
 static const struct op_param exec_continue_params[] = {

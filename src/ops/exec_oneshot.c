@@ -1,3 +1,5 @@
+/* exec: a run in a sandbox of its own, with state and files that come and go. Daemon; on the loop;
+ * a caller that goes away ends the run. */
 #include "base/clock.h"
 #include "cell/display.h"
 #include "ops/exec_call.h"

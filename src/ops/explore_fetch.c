@@ -1,3 +1,4 @@
+/* explore.web_fetch: a page of a listed domain. Daemon; on the loop; a box fetches and reads it. */
 #include "explore/fetch.h"
 #include "ops/explore_call.h"
 #include "session/session.h"

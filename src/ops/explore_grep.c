@@ -1,3 +1,5 @@
+/* explore.grep: lines that match, as many as the answer holds. Daemon; on the loop; the search runs
+ * in the session's box. */
 #include "cell/redact.h"
 #include "ops/explore_call.h"
 #include "session/session.h"

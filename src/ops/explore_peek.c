@@ -1,3 +1,4 @@
+/* explore.peek: some characters of a text. Daemon; on the loop; the session's box reads them. */
 #include "ops/explore_call.h"
 #include "session/session.h"
 #include "wire/json.h"

@@ -1,3 +1,5 @@
+/* file.get: a blob by its token. The caller needs no key, but an owned file is for its owner.
+ * Daemon; on the loop. */
 #include "blob/blob.h"
 #include "ops/ops.h"
 #include "session/engine.h"

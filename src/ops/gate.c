@@ -6,7 +6,7 @@
  *
  * What a session needs to live (place among its agent's sessions, runtime, limits) is asked once
  * more by the engine when it is made or woken, through policy_admit: only then is its number
- * certain. */
+ * certain. Daemon; on the loop; owns nothing. */
 #include "base/clock.h"
 #include "base/ids.h"
 #include "ops/create_call.h"

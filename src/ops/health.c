@@ -1,3 +1,5 @@
+/* health: from counters alone, so that it answers while everything else is busy. Daemon; on the
+ * loop. */
 #include "ops/ops.h"
 #include "session/engine.h"
 #include "wire/json.h"

@@ -1,3 +1,5 @@
+/* health.detailed: runs a line of code, then tells of pools, zygotes, sessions and the store.
+ * Daemon; on the loop. */
 #include "base/clock.h"
 #include "ops/ops.h"
 #include "policy/policy.h"

@@ -1,3 +1,5 @@
+/* Images of cells: found in the store, made smaller if that is wanted, opened or as text. Daemon;
+ * on the loop; boxes decode the pictures. */
 #include "ops/image_call.h"
 
 #include "blob/blob.h"

@@ -1,3 +1,5 @@
+/* Questions about code that the session's interpreter answers without running it, and how a busy
+ * session refuses. Daemon; on the loop. */
 #include "ops/judge_call.h"
 
 #include "base/utf8.h"

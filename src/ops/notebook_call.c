@@ -1,3 +1,5 @@
+/* What operations on notebooks share: kinds, metadata, a notebook's row as JSON, changes of cells.
+ * Daemon; on the loop. */
 #include "ops/notebook_call.h"
 
 #include "policy/policy.h"

@@ -1,3 +1,4 @@
+/* notebook.clear: outputs, or all cells. Daemon; on the loop. */
 #include "ops/notebook_call.h"
 
 static const char *const notebook_clear_whats[] = {"outputs", "cells", NULL};

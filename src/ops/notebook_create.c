@@ -1,3 +1,5 @@
+/* notebook.create: a session, its title, its cells one after the other. Daemon; on the loop; what
+ * was made is removed if a step fails or the caller goes away. */
 #include "ops/create_call.h"
 #include "ops/notebook_call.h"
 #include "wire/json.h"

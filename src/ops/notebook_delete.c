@@ -1,3 +1,4 @@
+/* notebook.delete: rows and images; the session lives on. Daemon; on the loop. */
 #include "ops/notebook_call.h"
 #include "session/session.h"
 

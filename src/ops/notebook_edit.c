@@ -1,3 +1,4 @@
+/* notebook.edit: title and metadata. Daemon; on the loop. */
 #include "ops/notebook_call.h"
 #include "session/session.h"
 

@@ -1,3 +1,5 @@
+/* notebook.events: a watcher's events as server-sent events. Daemon; on the loop; a caller that
+ * reads too slowly is told how many were dropped. */
 #include "ops/notebook_call.h"
 #include "session/session.h"
 #include "wire/json.h"

@@ -1,3 +1,5 @@
+/* notebook.export: the document read from the store, written by a worker thread into a file that is
+ * sent. Daemon; on the loop, and the worker. */
 #include "base/fd.h"
 #include "notebook/formats.h"
 #include "ops/notebook_call.h"

@@ -1,3 +1,4 @@
+/* notebook.get: the row, then a page of cells. Daemon; on the loop. */
 #include "ops/notebook_call.h"
 #include "session/session.h"
 #include "wire/json.h"

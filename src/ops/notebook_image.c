@@ -1,3 +1,4 @@
+/* notebook.image: the bytes of an image, as they are or smaller. Daemon; on the loop. */
 #include "ops/image_call.h"
 
 static const struct op_param notebook_image_params[] = {

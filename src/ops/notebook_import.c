@@ -1,3 +1,5 @@
+/* notebook.import: a stranger's file, read by a worker thread, then put into the store cell by
+ * cell. Daemon; on the loop, and the worker. */
 #include "notebook/formats.h"
 #include "ops/notebook_call.h"
 #include "policy/policy.h"

@@ -1,3 +1,4 @@
+/* notebook.list: a page of rows that the caller may see. Daemon; on the loop. */
 #include "ops/notebook_call.h"
 #include "session/session.h"
 #include "wire/json.h"

@@ -1,3 +1,5 @@
+/* notebook.reference: which cell, output or image a notebook:// address names. Daemon; on the
+ * loop. */
 #include "ops/image_call.h"
 #include "wire/json.h"
 

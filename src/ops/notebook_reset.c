@@ -1,3 +1,5 @@
+/* notebook.reset: a fresh interpreter, by a restoration to the beginning that leaves the files.
+ * Daemon; on the loop. */
 #include "ops/notebook_call.h"
 #include "ops/restore_call.h"
 #include "session/session.h"

@@ -1,3 +1,5 @@
+/* notebook.run: a range of cells in the session's queue, an event or a line of the answer for each.
+ * Daemon; on the loop; the run may outlive its caller. */
 #include "ops/exec_call.h"
 #include "ops/notebook_call.h"
 #include "wire/json.h"

@@ -1,3 +1,5 @@
+/* operation.list and tool.list: the table of operations as callers and models see it. Daemon; on
+ * the loop. */
 #include "ops/describe.h"
 #include "ops/ops.h"
 #include "wire/json.h"

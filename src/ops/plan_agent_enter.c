@@ -1,3 +1,4 @@
+/* agent.plan.enter: plan mode of an agent, which the store keeps. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "policy/policy.h"
 

@@ -1,3 +1,4 @@
+/* agent.plan.leave. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "policy/policy.h"
 

@@ -1,3 +1,4 @@
+/* session.plan.enter: plan mode of a session, kept in its row. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "session/session.h"
 

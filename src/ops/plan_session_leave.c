@@ -1,3 +1,4 @@
+/* session.plan.leave. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "session/session.h"
 

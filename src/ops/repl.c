@@ -1,7 +1,7 @@
 /* The repl tool: one operation with five actions, whose members, answers and messages are those
  * that agents already know. Sessions made here are sessions like all others; what this adds is that
  * a caller sees output the way a terminal would show it, each byte once, and that an agent finds
- * only what is its own. */
+ * only what is its own. Daemon; on the loop. */
 #include "base/clock.h"
 #include "ops/create_call.h"
 #include "ops/exec_call.h"

@@ -1,3 +1,5 @@
+/* What a restoration came to, as an answer. Daemon; on the loop; a caller that goes away does not
+ * stop the restoration. */
 #include "ops/restore_call.h"
 
 #include "ops/ops.h"

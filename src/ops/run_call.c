@@ -1,4 +1,4 @@
-/* Running cells of a notebook. */
+/* Running cells of a notebook. Daemon; on the loop; the run under way is the call's. */
 #include "ops/exec_call.h"
 #include "ops/notebook_call.h"
 

@@ -1,4 +1,5 @@
-/* A folder of the workspace as a tar archive, out and in. */
+/* A folder of the workspace as a tar archive, out and in. Daemon; on the loop; the archivist packs
+ * and unpacks. */
 #include "ops/session_file_call.h"
 #include "wire/json.h"
 

@@ -1,3 +1,5 @@
+/* session.branch: copies of a session, at a checkpoint or now. Daemon; on the loop;
+ * session/branch.c makes them. */
 #include "ops/ops.h"
 #include "session/branch.h"
 #include "wire/json.h"

@@ -1,3 +1,4 @@
+/* session.cells: the cells that a session ran, from the store. Daemon; on the loop. */
 #include "base/clock.h"
 #include "ops/ops.h"
 #include "session/notebooks.h"

@@ -1,3 +1,5 @@
+/* session.complete: the interpreter's answer; of a busy session the names that are known. Daemon;
+ * on the loop. */
 #include "ops/judge_call.h"
 #include "runtime/hints.h"
 

@@ -1,3 +1,5 @@
+/* session.create: answered when the interpreter is ready, or with why it is not. Daemon; on the
+ * loop; a session whose caller went away is ended. */
 #include "ops/create_call.h"
 #include "ops/naming.h"
 #include "wire/json.h"

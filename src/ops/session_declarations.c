@@ -1,3 +1,5 @@
+/* session.declarations and notebook.declarations: imports and definitions as source. Daemon; on the
+ * loop; the interpreter or the last save tells them. */
 #include "ops/notebook_call.h"
 #include "session/declared.h"
 #include "session/session.h"

@@ -1,3 +1,4 @@
+/* session.delete: SIGTERM, two seconds, the end; then the notebook's rows. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "session/changes.h"
 #include "session/end.h"

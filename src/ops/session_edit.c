@@ -1,3 +1,4 @@
+/* session.edit: names, labels, leases; kept in the session's row. Daemon; on the loop. */
 #include "ops/create_call.h"
 #include "ops/naming.h"
 #include "wire/json.h"

@@ -1,3 +1,4 @@
+/* session.exec: a cell into the session's queue; exec_call.c answers. Daemon; on the loop. */
 #include "ops/exec_call.h"
 
 static const struct op_param session_exec_params[] = {

@@ -1,3 +1,4 @@
+/* session.file_delete. Daemon; on the loop; the archivist removes. */
 #include "ops/session_file_call.h"
 
 static const struct op_param session_file_delete_params[] = {

@@ -1,3 +1,5 @@
+/* session.file_events: lines of the archivist's watch as server-sent events. Daemon; on the loop;
+ * owns the pipe that they come through, which is not read while the caller is slow. */
 #include "loop/loop.h"
 #include "ops/session_file_call.h"
 #include "session/engine.h"

@@ -1,3 +1,4 @@
+/* session.file_get: the archivist opens a file, the daemon sends it. Daemon; on the loop. */
 #include "ops/session_file_call.h"
 #include "wire/json.h"
 

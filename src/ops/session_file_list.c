@@ -1,3 +1,4 @@
+/* session.file_list and session.file_stat. Daemon; on the loop; the archivist looks. */
 #include "ops/session_file_call.h"
 
 enum { LIST_DEFAULT = 200 };

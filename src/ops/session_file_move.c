@@ -1,4 +1,5 @@
-/* Files that stay in the workspace: moved, copied; folders that are made. */
+/* Files that stay in the workspace: moved, copied; folders that are made. Daemon; on the loop; the
+ * archivist moves. */
 #include "ops/session_file_call.h"
 #include "wire/json.h"
 

@@ -1,3 +1,5 @@
+/* session.file_put: session_file_upload.c takes the body, the archivist puts it in its place.
+ * Daemon; on the loop. */
 #include "ops/session_file_call.h"
 #include "wire/json.h"
 

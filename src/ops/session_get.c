@@ -1,3 +1,5 @@
+/* session.get: what the daemon knows, and the memory that the warden measures. Daemon; on the
+ * loop. */
 #include "ops/ops.h"
 #include "session/session.h"
 #include "wire/json.h"

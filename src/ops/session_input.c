@@ -1,3 +1,4 @@
+/* session.input: a line for the cell that asked, then its next answer. Daemon; on the loop. */
 #include "ops/exec_call.h"
 
 static const struct op_param session_input_params[] = {

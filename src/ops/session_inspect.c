@@ -1,3 +1,4 @@
+/* session.inspect: the interpreter's answer; a busy session refuses. Daemon; on the loop. */
 #include "ops/judge_call.h"
 
 static const struct op_param session_inspect_params[] = {

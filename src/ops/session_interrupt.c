@@ -1,3 +1,4 @@
+/* session.interrupt. Daemon; on the loop; the warden sends the signal. */
 #include "ops/ops.h"
 #include "session/session.h"
 #include "wire/json.h"

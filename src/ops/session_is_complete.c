@@ -1,3 +1,4 @@
+/* session.is_complete: the interpreter parses, and nothing runs. Daemon; on the loop. */
 #include "ops/exec_call.h"
 #include "session/judging.h"
 #include "wire/json.h"

@@ -1,3 +1,4 @@
+/* A session as answers show it. Daemon; on the loop; reads the session and changes nothing. */
 #include "base/clock.h"
 #include "ops/ops.h"
 #include "runtime/runtime.h"

@@ -1,3 +1,5 @@
+/* session.list: those that the caller may see, filtered, sorted, a page at a time. Daemon; on the
+ * loop; memory is measured for the page only. */
 #include "ops/naming.h"
 #include "policy/config.h"
 #include "session/session.h"

@@ -1,3 +1,5 @@
+/* session.names: variables with types and sizes; of a busy session those of an earlier cell.
+ * Daemon; on the loop. */
 #include "ops/ops.h"
 #include "runtime/names.h"
 #include "session/names.h"

@@ -1,3 +1,4 @@
+/* session.output: a page of what a cell, or the session, wrote. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "session/session.h"
 #include "wire/json.h"

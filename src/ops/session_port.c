@@ -1,3 +1,5 @@
+/* session.port: hands the connection to a tunnel (serve/tunnel.c) into the session. Daemon; on the
+ * loop. */
 #include "ops/ops.h"
 #include "session/session.h"
 

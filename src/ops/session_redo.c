@@ -1,3 +1,4 @@
+/* session.redo. Daemon; on the loop; session/undo.c decides whether it can be. */
 #include "ops/ops.h"
 #include "ops/restore_call.h"
 #include "session/session.h"

@@ -1,3 +1,4 @@
+/* session.resume: answered when the session is back, with what is lost. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "session/suspend.h"
 #include "wire/json.h"

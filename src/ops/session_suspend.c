@@ -1,3 +1,4 @@
+/* session.suspend: answered when what can be saved is saved. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "session/suspend.h"
 #include "wire/json.h"

@@ -1,3 +1,5 @@
+/* session.terminal: hands the connection to serve/attach.c, which opens a terminal in the session.
+ * Daemon; on the loop. */
 #include "ops/ops.h"
 #include "session/session.h"
 #include "session/terminals.h"

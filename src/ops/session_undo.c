@@ -1,3 +1,4 @@
+/* session.undo. Daemon; on the loop; session/undo.c decides to which checkpoint. */
 #include "ops/ops.h"
 #include "ops/restore_call.h"
 #include "session/session.h"

@@ -1,5 +1,6 @@
 /* The shapes of answers that several operations share: what the operations declare, from which the
- * pages and /openapi.json are made and against which tests hold every answer. Tables only. */
+ * pages and /openapi.json are made and against which tests hold every answer. Tables only. Daemon,
+ * and the command line tool. */
 #include "ops/shapes.h"
 
 #include "jail/warden.h"

@@ -1,3 +1,4 @@
+/* state.delete: answered when the removal is on disk. Daemon; on the loop. */
 #include "ops/ops.h"
 #include "session/engine.h"
 #include "store/store.h"

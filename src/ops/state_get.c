@@ -1,3 +1,5 @@
+/* state.get: a state under a name, itself as base64 if that is wanted. Daemon; on the loop; a
+ * worker of the store encodes. */
 #include "ops/ops.h"
 #include "session/engine.h"
 #include "store/store.h"

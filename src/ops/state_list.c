@@ -1,3 +1,4 @@
+/* state.list, and a named state as JSON. Daemon; on the loop. */
 #include "base/clock.h"
 #include "ops/ops.h"
 #include "session/engine.h"

@@ -1,3 +1,5 @@
+/* The table of all operations, from which every surface is made. Daemon, and the command line
+ * tool. */
 #include "ops/ops.h"
 
 const struct op *const op_table[] = {

@@ -1,4 +1,5 @@
-/* The tool `back`: everything about a session's history, each action being another operation. */
+/* The tool `back`: everything about a session's history, each action being another operation.
+ * Daemon; on the loop. */
 #include "ops/exec_call.h"
 #include "ops/tool_call.h"
 

@@ -1,4 +1,5 @@
-/* The tool `file`: files of a session's workspace, each action being another operation. */
+/* The tool `file`: files of a session's workspace, each action being another operation. Daemon; on
+ * the loop. */
 #include "base/utf8.h"
 #include "image/image.h"
 #include "ops/session_file_call.h"

@@ -1,5 +1,5 @@
 /* The tool `look`: what there is, without running code. Each thing to look at is another operation,
- * whose answer is put into a few words. */
+ * whose answer is put into a few words. Daemon; on the loop. */
 #include "base/utf8.h"
 #include "cell/display.h"
 #include "ops/session_file_call.h"

@@ -1,5 +1,5 @@
 /* The tools of the set `notebook`, which agents know from elsewhere: cells of the caller's
- * notebook, each being an operation on notebooks. */
+ * notebook, each being an operation on notebooks. Daemon; on the loop. */
 #include "base/ids.h"
 #include "cell/prose.h"
 #include "ops/exec_call.h"

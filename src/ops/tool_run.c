@@ -1,3 +1,5 @@
+/* The tool `run`: code in the caller's session, which is made if there is none. Daemon; on the
+ * loop. */
 #include "ops/exec_call.h"
 #include "ops/tool_call.h"
 

@@ -1,3 +1,5 @@
+/* The tool `wait`: the next answer of a cell that still runs or was not heard to its end. Daemon;
+ * on the loop. */
 #include "ops/exec_call.h"
 #include "ops/tool_call.h"
 

@@ -1,3 +1,5 @@
+/* try.commit and try.discard: what a try did is kept, or taken back by a restoration. Daemon; on
+ * the loop. */
 #include "ops/ops.h"
 #include "ops/restore_call.h"
 #include "session/session.h"

@@ -1,3 +1,4 @@
+/* session.try: a cell whose effects await a decision. Daemon; on the loop. */
 #include "ops/exec_call.h"
 #include "session/trial.h"
 

@@ -1,4 +1,4 @@
-/* `agents` and `inbound_bindings` of the configuration. As config.c. */
+/* `agents` and `inbound_bindings` of the configuration. As config.c. Daemon, and `cella config`. */
 #include "policy/config_agents.h"
 
 #include "base/buf.h"

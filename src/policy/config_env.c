@@ -1,5 +1,5 @@
 /* Settings that the environment may give in place of the file, under the names that operators of
- * warm REPL servers know. */
+ * warm REPL servers know. Daemon, and `cella config`. */
 #include "policy/config_env.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* `oauth` of the configuration: who makes tokens, and what they must say. As config.c. */
+/* `oauth` of the configuration: who makes tokens, and what they must say. As config.c. Daemon, and
+ * `cella config`. */
 #include "policy/config_oauth.h"
 
 #include <limits.h>

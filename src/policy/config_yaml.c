@@ -1,4 +1,5 @@
-/* The fields of the configuration, each with what it may hold. As config.c. */
+/* The fields of the configuration, each with what it may hold. As config.c. Daemon, and `cella
+ * config`. */
 #include "policy/config_agents.h"
 #include "policy/config_oauth.h"
 #include "policy/config_toolbox.h"

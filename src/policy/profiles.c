@@ -1,4 +1,4 @@
-/* The profiles that exist without any configuration: a table. */
+/* The profiles that exist without any configuration: a table. Daemon. */
 #include "policy/profiles.h"
 
 static const char *const min_preload[] = {NULL};

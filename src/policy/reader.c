@@ -1,4 +1,5 @@
-/* The configuration's YAML, event by event against tables of fields. As config.c. */
+/* The configuration's YAML, event by event against tables of fields. As config.c. Daemon, and
+ * `cella config`. */
 #include "policy/reader.h"
 
 #include "base/buf.h"

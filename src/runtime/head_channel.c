@@ -1,4 +1,4 @@
-/* A head's control socket: bytes in both directions, frames out of them. */
+/* A head's control socket: bytes in both directions, frames out of them. Daemon; on the loop. */
 #include "base/channel.h"
 #include "base/clock.h"
 #include "base/fd.h"

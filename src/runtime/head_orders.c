@@ -1,4 +1,5 @@
-/* What a head is told: cells and their input, checkpoints, saving and loading, questions. */
+/* What a head is told: cells and their input, checkpoints, saving and loading, questions. Daemon;
+ * on the loop. */
 #include "base/fd.h"
 #include "runtime/head_parts.h"
 #include "runtime/names.h"

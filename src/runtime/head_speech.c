@@ -1,4 +1,4 @@
-/* What a head says: every frame is checked as if an enemy had written it. */
+/* What a head says: every frame is checked as if an enemy had written it. Daemon; on the loop. */
 #include "base/channel.h"
 #include "base/utf8.h"
 #include "cell/display.h"

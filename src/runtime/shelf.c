@@ -1,4 +1,5 @@
-/* Heads that are kept ready for a profile, and its zygote. */
+/* Heads that are kept ready for a profile, and its zygote. Daemon; owns the heads until they are
+ * taken. */
 #include "loop/loop.h"
 #include "runtime/pool_parts.h"
 

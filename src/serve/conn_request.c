@@ -1,4 +1,5 @@
-/* A connection's requests: from bytes to the call of an operation, or to a refusal. */
+/* A connection's requests: from bytes to the call of an operation, or to a refusal. Daemon; on the
+ * loop, long bodies on a worker thread. */
 #include "mcp/mcp.h"
 #include "serve/args.h"
 #include "serve/conn.h"

@@ -1,4 +1,5 @@
-/* The builtin `cella`: turns the shell that calls it into a session, and never returns.
+/* The builtin `cella`: turns the shell that calls it into a session, and never returns. In the
+ * shell's process.
  *
  *     receive -> begin (pipes onto 1 and 2) -> run (cell.c) -> done -> receive ...
  *

@@ -1,3 +1,4 @@
+/* Calls builtins of the shell and catches what they print. In the shell's process. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

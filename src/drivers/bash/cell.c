@@ -1,3 +1,5 @@
+/* Runs a cell as the shell would run a line. In the shell's process; owns the session's pid, by
+ * which a forked child is told apart. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

@@ -1,3 +1,5 @@
+/* Frames from and to the daemon. In the shell's process, or a child of the shell; owns the
+ * socket. */
 #include "drivers/bash/channel.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Children that the shell did not fork itself, watched through pidfds. In the shell's process; owns
+ * the pidfds. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

@@ -1,3 +1,5 @@
+/* The user's open descriptors when the shell is copied. In the shell's process and in its
+ * copies. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

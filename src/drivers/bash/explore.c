@@ -1,3 +1,5 @@
+/* The builtin `explore`: a request on the session's socket, its answer as lines. In the shell's
+ * process, or a subshell of a cell. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

@@ -1,3 +1,5 @@
+/* Replaces functions of libc as the shell imports them. In the shell's process; owns its slots of
+ * the GOT. */
 #include "drivers/bash/imports.h"
 
 #include <elf.h>

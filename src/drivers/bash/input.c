@@ -1,3 +1,5 @@
+/* Descriptor 0: builtins that read the empty input ask the cell's caller. In the shell's process;
+ * owns the hook on read(). */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

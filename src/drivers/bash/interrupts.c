@@ -1,3 +1,5 @@
+/* SIGINT: for the cell that runs, the next one, or nobody. In the shell's process, partly in the
+ * signal handler. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

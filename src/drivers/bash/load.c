@@ -1,3 +1,4 @@
+/* A saved state put back item by item; what fails is told by name. In a fresh shell's process. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

@@ -1,3 +1,5 @@
+/* The shell's messages on stderr, passed on and remembered. In the shell's process; owns the first
+ * and the last line. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

@@ -1,3 +1,5 @@
+/* Variables and functions: listed, and compared before and after a cell. In the shell's process;
+ * owns what was known before the cell. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

@@ -1,3 +1,5 @@
+/* What a copy of the shell could not take along, as notes for the daemon. In the shell's process;
+ * owns the list. */
 #include "drivers/bash/notes.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* Records of saved states, written and read. In the shell's process; what is read was checked by
+ * the daemon, and is checked again. */
 #include "drivers/bash/records.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* The daemon's frames as requests, in place and without allocation. In the shell's process. */
 #include "drivers/bash/request.h"
 
 enum { DEPTH_MAX = 8 };

@@ -1,3 +1,5 @@
+/* The shell's state as source, item by item into a stream. In a copy of the shell's process, so
+ * that cells go on meanwhile. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

@@ -1,3 +1,4 @@
+/* Looks at /tmp for files newer than a moment. In the shell's process. */
 #include "drivers/bash/scratch.h"
 
 #include "drivers/bash/notes.h"

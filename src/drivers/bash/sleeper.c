@@ -1,3 +1,5 @@
+/* Copies of the shell: those that sleep as checkpoints, those that wake and become the shell, those
+ * that save. In the shell's process and in these copies. */
 /* clang-format off */
 #include "drivers/bash/shell.h"
 /* clang-format on */

@@ -1,5 +1,6 @@
 /* What the Node.js driver cannot do in JavaScript: receive descriptors, write without delay, and be
- * interrupted. One session, one thread; every function is called by the driver's modules alone. */
+ * interrupted. In the interpreter's process: one session, one thread; every function is called by
+ * the driver's modules alone. */
 #include "drivers/node/channel.h"
 #include "drivers/node/interrupts.h"
 #include "drivers/node/napi.h"

@@ -1,3 +1,5 @@
+/* Frames from and to the daemon. In the interpreter's process, on its main thread; owns the
+ * socket. */
 #include "drivers/node/channel.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* SIGINT for the cell that it was meant for. In the interpreter's process: a signal handler, a
+ * thread that watches, the event loop; owns the thread. */
 #include "drivers/node/interrupts.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* Recording: a walk over the workspace that reads what may have changed.
+/* Recording: a walk over the workspace that reads what may have changed. Archivist.
  *
  * Why a walk and not a watch (inotify, fanotify): it misses nothing, neither what was mapped nor
  * what overflowed a queue; it needs no watch for every directory, of which the kernel has few; and

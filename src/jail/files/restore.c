@@ -1,4 +1,4 @@
-/* Restoring: one walk over the manifest and the workspace side by side. */
+/* Restoring: one walk over the manifest and the workspace side by side. Archivist. */
 #include "jail/files/archive.h"
 #include "jail/files/tree.h"
 

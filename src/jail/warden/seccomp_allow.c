@@ -1,6 +1,6 @@
 /* The first program, an allow-list: what is not named does not exist (ENOSYS), so that a system
  * call of tomorrow's kernel is closed today. What programs are known to try gets an error that they
- * handle better (seccomp_refuse.c). */
+ * handle better (seccomp_refuse.c). Guardian, and the doctor. */
 #include "jail/warden/seccomp_parts.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* The second program: arguments that are refused whatever the first one allows. */
+/* The second program: arguments that are refused whatever the first one allows. Guardian, and the
+ * doctor. */
 #include "jail/warden/seccomp_parts.h"
 
 #include <errno.h>

@@ -4,11 +4,12 @@
  *
  * Left out on purpose, among others: filters on sockets (they use up the host's memory for compiled
  * filters, without which nobody can install one), SO_LINGER (whoever closes the socket waits; it
- * seems to be set and is not),
- * SO_PASSPIDFD and SO_PEERPIDFD (a handle of the daemon), zero copies, marks, IPsec policies, upper
- * layer protocols and keys of TCP, tables of packet filters, forced buffers.
+ * seems to be set and is not), SO_PASSPIDFD and SO_PEERPIDFD (a handle of the daemon), zero copies,
+ * marks, IPsec policies, upper layer protocols and keys of TCP, tables of packet filters, forced
+ * buffers.
  *
- * It is written out here because libseccomp cannot say "none but these". */
+ * It is written out here because libseccomp cannot say "none but these". Guardian, and
+ * the doctor. */
 #include "jail/warden/seccomp_parts.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* Calls that are refused with an error which programs can live with, in silence: the default,
- * ENOSYS, looks like a kernel that is too old, and few programs have a way on from there. */
+ * ENOSYS, looks like a kernel that is too old, and few programs have a way on from there. Guardian,
+ * and the doctor. */
 #include "jail/warden/seccomp_parts.h"
 
 #include <errno.h>
