@@ -173,7 +173,10 @@ static int desk_peek(struct desk *desk, const json_t *request, struct json_out *
     json_put_member_text(o, "text", buf_str(&text), text.len);
     json_put_member_int(o, "offset", (int64_t)offset);
     json_put_member_int(o, "chars", (int64_t)t->chars);
-    json_put_member_true(o, "is_cut", explore_text_chars(t, end) < offset + n);
+    uint64_t shown = explore_text_chars(t, end);
+    json_put_member_true(o, "is_cut", shown < offset + n);
+    if (shown < offset + n)
+        json_put_member_int(o, "left", (int64_t)(offset + n - shown));
     return 0;
 }
 
@@ -197,6 +200,17 @@ static void desk_describe(const struct explore_text *t, uint64_t start, uint64_t
     json_put_member_text(o, "first_line", buf_str(&line), line.len);
 }
 
+/* The text of a piece, as far as there is room for it. */
+static void desk_put_piece(const struct explore_text *t, uint64_t start, uint64_t end, size_t *room,
+                           struct json_out *o)
+{
+    _buf_ struct buf text = BUF_INIT(EXPLORE_ANSWER_MAX);
+    size_t from = explore_text_seek(t, start);
+    size_t stop = explore_text_copy(t, from, t->len, end - start, room, &text);
+    json_put_member_text(o, "text", buf_str(&text), text.len);
+    json_put_member_true(o, "is_cut", explore_text_chars(t, stop) < end);
+}
+
 static int desk_chunk(struct desk *desk, const json_t *request, struct json_out *o, struct err *e)
 {
     uint64_t n, overlap;
@@ -205,6 +219,8 @@ static int desk_chunk(struct desk *desk, const json_t *request, struct json_out 
         desk_number(request, "overlap", 200, INT64_MAX, &overlap, e) < 0)
         return -1;
     bool is_described = json_is_true(json_object_get(request, "is_described"));
+    bool has_text = json_is_true(json_object_get(request, "has_text"));
+    size_t room = EXPLORE_ANSWER_MAX - 64 * KIB; /* for the texts of all of them */
     n = MIN(MAX(n, 1), MAX(t->chars, 1));
     uint64_t size = (t->chars + n - 1) / n;
     json_put_key(o, "chunks");
@@ -216,6 +232,8 @@ static int desk_chunk(struct desk *desk, const json_t *request, struct json_out 
         json_put_member_int(o, "index", (int64_t)i);
         json_put_member_int(o, "start", (int64_t)start);
         json_put_member_int(o, "end", (int64_t)end);
+        if (has_text)
+            desk_put_piece(t, start, end, &room, o);
         json_put_member_int(o, "char_count", (int64_t)(end - start));
         if (is_described)
             desk_describe(t, start, end, o);

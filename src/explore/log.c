@@ -46,9 +46,8 @@ const char *explore_log_strategy(const json_t *log)
         return "none";
     if (log_number(counts, "llm_call") > 0 || log_number(counts, "llm_batch") > 0)
         return "delegated";
-    if (log_number(counts, "grep") > log_number(counts, "peek"))
-        return "search";
-    return log_number(counts, "peek") > 0 ? "scan" : "mixed";
+    json_int_t greps = log_number(counts, "grep"), peeks = log_number(counts, "peek");
+    return greps > peeks ? "search" : peeks > greps ? "scan" : "mixed";
 }
 
 void explore_log_put(const json_t *log, size_t result_chars, struct json_out *out)

@@ -125,9 +125,11 @@ static void explore_archive_file_on_done(void *context, json_t *result)
     struct call *call = context;
     _buf_ struct buf what = BUF_INIT(KIB * 8);
     buf_printf(&what, ", name='%s'", call_text(call, "member", ""));
-    if (explore_archive_note(call, "archive_file", buf_str(&what),
-                             json_string_value(json_object_get(result, "text"))))
-        explore_call_reply(call, 200, json_incref(result));
+    if (!explore_archive_note(call, "archive_file", buf_str(&what),
+                              json_string_value(json_object_get(result, "text"))))
+        return;
+    explore_call_note_rest(result, (uint64_t)json_integer_value(json_object_get(result, "offset")));
+    explore_call_reply(call, 200, json_incref(result));
 }
 
 static const struct explore_listener explore_archive_file_listener = {
@@ -178,6 +180,29 @@ static const struct op_param explore_archive_search_params[] = {
     {0},
 };
 
+/* What is not among the hits, as lines; nothing if all is. */
+static void explore_archive_search_put_rest(const json_t *result, size_t n_hits, struct buf *out)
+{
+    enum { NAMED = 5 };
+    const json_t *skipped = json_object_get(result, "skipped");
+    size_t n = json_array_size(skipped);
+    if (json_is_true(json_object_get(result, "is_cut")))
+        buf_printf(out, "[... truncated at %zu results]", n_hits);
+    for (size_t i = 0; i < MIN(n, (size_t)NAMED); i++) {
+        const json_t *one = json_array_get(skipped, i);
+        buf_printf(out, "%s%s (%s)",
+                   i > 0          ? ", "
+                   : out->len > 0 ? "\n[not searched: "
+                                  : "[not searched: ",
+                   json_string_value(json_object_get(one, "name")),
+                   json_string_value(json_object_get(one, "note")));
+    }
+    if (n > NAMED)
+        buf_printf(out, " and %zu more", n - NAMED);
+    if (n > 0)
+        buf_append_char(out, ']');
+}
+
 static void explore_archive_search_on_done(void *context, json_t *result)
 {
     struct call *call = context;
@@ -189,8 +214,13 @@ static void explore_archive_search_on_done(void *context, json_t *result)
         json_object_set_new(hit, "archive", json_string(call_text(call, "file_path", "")));
     buf_printf(&what, ", query='%s'", call_text(call, "query", ""));
     snprintf(found, sizeof(found), "%zu hits", json_array_size(hits));
-    if (explore_archive_note(call, "archive_search", buf_str(&what), found))
-        explore_call_reply(call, 200, json_copy(result));
+    if (!explore_archive_note(call, "archive_search", buf_str(&what), found))
+        return;
+    _buf_ struct buf rest = BUF_INIT(16 * ARCHIVE_NAME_MAX);
+    explore_archive_search_put_rest(result, json_array_size(hits), &rest);
+    if (rest.len > 0)
+        json_object_set_new(result, "note", json_stringn(buf_str(&rest), rest.len));
+    explore_call_reply(call, 200, json_copy(result));
 }
 
 static const struct explore_listener explore_archive_search_listener = {
@@ -219,6 +249,7 @@ static const struct op_member explore_hits_members[] = {
     {"is_cut", OP_BOOL, .is_always = true, .doc = "There are more."},
     {"files_searched", OP_INT, .is_always = true, .doc = "How many files are text."},
     {"skipped", OP_ANY, .is_always = true, .doc = "Those that were not searched, and why."},
+    {"note", OP_TEXT, .doc = "What is not among the hits, as lines for a model."},
     {"toon", OP_TEXT, .doc = "All of this as TOON."},
     {0},
 };

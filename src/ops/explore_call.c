@@ -1,6 +1,7 @@
 /* What the operations that explore share. Daemon; on the loop. */
 #include "ops/explore_call.h"
 
+#include "explore/chars.h"
 #include "policy/policy.h"
 #include "session/session.h"
 #include "wire/json.h"
@@ -102,6 +103,19 @@ const char *explore_call_place(struct call *call)
     else if (name != NULL)
         buf_printf(&out, ", context='%s'", name);
     return arena_strdup(&call->arena, buf_str(&out));
+}
+
+void explore_call_note_rest(json_t *told, uint64_t chars_before)
+{
+    size_t shown = 0;
+    const json_t *text = json_object_get(told, "text");
+    uint64_t chars = (uint64_t)json_integer_value(json_object_get(told, "chars"));
+    chars_prefix(json_string_value(text), json_string_length(text), SIZE_MAX, &shown);
+    if (chars_before + shown >= chars)
+        return;
+    json_object_set_new(told, "note",
+                        json_sprintf("[... truncated at %zu of %llu characters]", shown,
+                                     (unsigned long long)(chars - chars_before)));
 }
 
 void explore_call_reply(struct call *call, int http_status, json_t *told)

@@ -51,5 +51,7 @@ void explore_memory_conclude(struct call *call, struct session *session);
 /* The text that is meant, as functions name it: ", file_path='log.txt'", or nothing. In the arena
  * of the call. */
 const char *explore_call_place(struct call *call);
+/* What the text of an answer leaves out becomes its member "note", a line as that of grep. */
+void explore_call_note_rest(json_t *told, uint64_t chars_before);
 /* Answers with `told`, which is taken; as TOON besides if the call wants that. */
 void explore_call_reply(struct call *call, int http_status, json_t *told);

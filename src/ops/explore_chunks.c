@@ -17,6 +17,7 @@ static const struct op_param explore_chunks_params[] = {
      .type = OP_INT,
      .max = CHUNKS_OVERLAP_MAX,
      .doc = "How many characters two of them share; default 200."},
+    {.name = "text", .type = OP_BOOL, .doc = "Each with its text, as far as an answer holds it."},
     OP_PARAM_CONTEXT,
     OP_PARAM_TEXT_FILE,
     OP_PARAM_QUIET,
@@ -44,9 +45,10 @@ static const struct explore_listener explore_chunks_listener = {.on_done = explo
 static void explore_chunks_run(struct call *call)
 {
     explore_call_ask(call,
-                     json_pack("{s:s, s:I, s:I}", "op", "chunk", "n_chunks",
+                     json_pack("{s:s, s:I, s:I, s:b}", "op", "chunk", "n_chunks",
                                (json_int_t)call_int(call, "n_chunks", CHUNKS_DEFAULT), "overlap",
-                               (json_int_t)call_int(call, "overlap", CHUNKS_OVERLAP)),
+                               (json_int_t)call_int(call, "overlap", CHUNKS_OVERLAP), "has_text",
+                               call_bool(call, "text", false)),
                      &explore_chunks_listener);
 }
 
@@ -54,11 +56,14 @@ static const struct op_member explore_chunk_members[] = {
     {"index", OP_INT, .is_always = true, .doc = "Which one, from 0."},
     {"start", OP_INT, .is_always = true, .doc = "How many characters come before."},
     {"end", OP_INT, .is_always = true, .doc = "Where it ends, likewise."},
+    {"text", OP_TEXT, .doc = "The piece, if it was asked for."},
+    {"is_cut", OP_BOOL, .doc = "Only its beginning: an answer holds a megabyte in all."},
     {"char_count", OP_INT, .is_always = true, .doc = "How many characters it has."},
     {0},
 };
-static const struct op_shape shape_chunk = {"chunk", explore_chunk_members,
-                                            "A piece of a text: explore.peek shows it."};
+static const struct op_shape shape_chunk = {
+    "chunk", explore_chunk_members,
+    "A piece of a text: explore.peek shows any of it, however long it is."};
 static const struct op_member explore_chunks_members[] = {
     {"chunks", OP_LIST, .is_always = true, .shape = &shape_chunk, .doc = "The pieces, in order."},
     {0},

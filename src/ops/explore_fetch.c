@@ -32,6 +32,7 @@ static void explore_fetch_on_done(void *context, json_t *result)
     buf_printf(&query, "url='%s'", call_text(call, "url", ""));
     explore_call_note(call, session, "web_fetch", buf_str(&query), json_string_value(text),
                       json_string_length(text));
+    explore_call_note_rest(result, 0);
     explore_call_reply(call, 200, json_incref(result));
 }
 
@@ -54,6 +55,7 @@ static const struct op_member explore_fetch_members[] = {
     {"text", OP_TEXT, .is_always = true, .doc = "Its text."},
     {"chars", OP_INT, .is_always = true, .doc = "How many characters that has in all."},
     {"is_cut", OP_BOOL, .is_always = true, .doc = "There are more than are shown."},
+    {"note", OP_TEXT, .doc = "That, as a line."},
     {0},
 };
 static const struct op_shape shape_page = {"page", explore_fetch_members, "A page of the web."};

@@ -1,6 +1,7 @@
 /* explore.grep: lines that match, as many as the answer holds. Daemon; on the loop; the search runs
  * in the session's box. */
 #include "cell/redact.h"
+#include "explore/chars.h"
 #include "ops/explore_call.h"
 #include "session/session.h"
 #include "wire/json.h"
@@ -73,6 +74,37 @@ static void explore_grep_put_lines(json_t *lines, const json_t *hits)
     }
 }
 
+/* Lines as one text. */
+static void explore_grep_join(const json_t *lines, struct buf *out)
+{
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *line = json_array_get(lines, i);
+        buf_append(out, json_string_value(line), json_string_length(line));
+        buf_append_char(out, '\n');
+    }
+}
+
+/* The match with the lines around it; if they are long, with what stands next to it. */
+static json_t *explore_grep_surroundings(const json_t *hit)
+{
+    enum { BEFORE_MAX = 250, ALL_MAX = 1000 };
+    _buf_ struct buf before = BUF_INIT(MIB), all = BUF_INIT(2 * MIB);
+    const json_t *text = json_object_get(hit, "text");
+    size_t chars, ignored;
+    explore_grep_join(json_object_get(hit, "before"), &before);
+    chars_prefix(buf_str(&before), before.len, SIZE_MAX, &chars);
+    size_t skip = chars > BEFORE_MAX
+                      ? chars_prefix(buf_str(&before), before.len, chars - BEFORE_MAX, &ignored)
+                      : 0;
+    buf_append(&all, before.data + skip, before.len - skip);
+    buf_append(&all, json_string_value(text), json_string_length(text));
+    if (json_array_size(json_object_get(hit, "after")) > 0)
+        buf_append_char(&all, '\n');
+    explore_grep_join(json_object_get(hit, "after"), &all);
+    size_t len = chars_prefix(buf_str(&all), all.len, ALL_MAX, &ignored);
+    return json_stringn(buf_str(&all), len - (len > 0 && all.data[len - 1] == '\n'));
+}
+
 /* What was found last, for those who want it in parts: at most a few, none of them long. */
 static json_t *explore_grep_buffer(const struct call *call, const struct session *session,
                                    const json_t *result)
@@ -82,8 +114,9 @@ static json_t *explore_grep_buffer(const struct call *call, const struct session
     for (size_t i = 0; i < MIN(json_array_size(hits), (size_t)20); i++) {
         const json_t *hit = json_array_get(hits, i);
         json_array_append_new(kept,
-                              json_pack("{s:O, s:O}", "line_num", json_object_get(hit, "line"),
-                                        "match", json_object_get(hit, "text")));
+                              json_pack("{s:O, s:O, s:o}", "line_num", json_object_get(hit, "line"),
+                                        "match", json_object_get(hit, "text"), "context",
+                                        explore_grep_surroundings(hit)));
     }
     const char *path = call_text(call, "file_path", NULL);
     json_t *buffer =
@@ -105,8 +138,9 @@ static void explore_grep_on_done(void *context, json_t *result)
     explore_grep_put_lines(lines, json_object_get(result, "hits"));
     bool is_cut = json_is_true(json_object_get(result, "is_cut"));
     if (is_cut)
-        json_array_append_new(lines, json_sprintf("[... truncated at %lld results]",
-                                                  (long long)explore_grep_most(call)));
+        json_array_append_new(
+            lines, json_sprintf("[... truncated at %lld results]",
+                                (long long)json_integer_value(json_object_get(result, "count"))));
     _buf_ struct buf query = BUF_INIT(KIB * 128), found = BUF_INIT(KIB * 64);
     buf_printf(&query, "pattern='%s'%s", call_text(call, "pattern", ""), explore_call_place(call));
     for (size_t i = 0; i < json_array_size(lines) && !found.overflowed; i++)

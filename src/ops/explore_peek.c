@@ -55,6 +55,8 @@ static const struct op_member explore_peek_members[] = {
     {"offset", OP_INT, .is_always = true, .doc = "How many come before."},
     {"chars", OP_INT, .is_always = true, .doc = "How many the whole text has."},
     {"is_cut", OP_BOOL, .doc = "Fewer than asked for: an answer holds a megabyte."},
+    {"left", OP_INT, .doc = "How many of those asked for are missing, then."},
+    {"note", OP_TEXT, .doc = "Of a file in an archive: that it has more, as a line."},
     {0},
 };
 const struct op_shape shape_peek = {"peek", explore_peek_members, "Some characters of a text."};

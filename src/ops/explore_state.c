@@ -80,12 +80,13 @@ static const json_t *explore_state_log(const struct session *session, json_t **r
     return log != NULL ? log : *ret_empty;
 }
 
-static void explore_state_put_log(const struct session *session, struct json_out *json)
+static void explore_state_put_log(const struct session *session, const char *member,
+                                  struct json_out *json)
 {
     const json_t *answer = json_object_get(exploring_get(session, "final"), "answer");
     _json_ json_t *empty = NULL;
     const json_t *log = explore_state_log(session, &empty);
-    json_put_key(json, "log");
+    json_put_key(json, member);
     explore_log_put(log, json_string_length(answer), json);
 }
 
@@ -100,7 +101,7 @@ static void explore_state_on_names(void *context, const struct names_told *told)
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     explore_state_put_text(session, json_object_get(told->names, "items"), NULL, &json);
-    explore_state_put_log(session, &json);
+    explore_state_put_log(session, "log", &json);
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         const json_t *value = exploring_get(session, members[i]);
         if (value == NULL)
@@ -396,16 +397,25 @@ static void explore_research_run(struct call *call)
         return;
     _json_ json_t *no_tree = research_new(), *no_log = NULL;
     const json_t *tree = exploring_get(session, "tree");
-    const json_t *log = explore_state_log(session, &no_log);
-    explore_call_reply(
-        call, 200,
-        json_pack("{s:o, s:O}", "tree", research_dict(tree != NULL ? tree : no_tree), "log", log));
+    _json_ json_t *told = research_dict(tree != NULL ? tree : no_tree);
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    struct json_out json = JSON_OUT(&out);
+    json_put_object(&json);
+    json_put_key(&json, "tree");
+    json_put_value(&json, told);
+    json_put_key(&json, "log");
+    json_put_value(&json, explore_state_log(session, &no_log));
+    explore_state_put_log(session, "worth", &json);
+    json_put_object_end(&json);
+    call_reply(call, 200, &out);
 }
 
 static const struct op_member explore_research_members[] = {
     {"tree", OP_ANY, .is_always = true, .doc = "The research tree: version, nodes, counters."},
     {"log", OP_ANY, .is_always = true,
      .doc = "The exploration log: total_events, function_counts, total_tokens."},
+    {"worth", OP_ANY, .is_always = true,
+     .doc = "What the log says: strategy (with strategy_type) and efficiency (efficiency_ratio)."},
     {0},
 };
 static const struct op_shape shape_research = {"research", explore_research_members,
@@ -429,6 +439,7 @@ static const struct op_param explore_set_research_params[] = {
     OP_PARAM_SESSION,
     {.name = "tree", .type = OP_FREE, .doc = "A research tree, as explore.research tells it,"},
     {.name = "log", .type = OP_FREE, .doc = "and a log. What is not given stays."},
+    {.name = "worth", .type = OP_FREE, .doc = "Is not read: it follows from the log."},
     {0},
 };
 

@@ -71,6 +71,76 @@ def test_characters_are_counted_as_python_does(spawn, client):
         assert session.value(f"peek(7, offset={offset})") == repr(text[offset:offset + 7])
 
 
+ESCAPED = '"\n' * 300_000  # in JSON six bytes each are reserved for these
+CHINESE = "文字" * 250_000  # three bytes each
+
+
+def test_no_character_is_lost_where_an_answer_is_full(spawn, client):
+    session = spawn(explore=True)
+    for text in (ESCAPED, CHINESE):
+        load(client, session, text.encode())
+        session.exec(f"text = {text[:2]!r} * {len(text) // 2}")
+        assert session.value(
+            "str(context) == text, len(peek(500_000)), peek(500_000, offset=7) == text[7:500_007],"
+            "context[9:-9] == text[9:-9], sum(len(line) for line in context) + text.count('\\n'),"
+            "text[5:-5] in context, text[5:-5] + '\\nno' in context"
+        ) == repr((True, 500_000, True, True, len(text), True, False))
+    assert len(state(client, session)["tree"]["nodes"]) == 4  # a peek is one, however long
+
+
+def test_chunks_have_their_text_by_any_way(spawn, client):
+    session = spawn(explore=True)
+    load(client, session, ESCAPED.encode())
+    session.exec("import json; a, b = chunk_context(2, overlap=10)")
+    half = len(ESCAPED) // 2
+    assert session.value("list(a), len(a)") == (
+        "(['index', 'start', 'end', 'text', 'char_count'], 5)")
+    assert session.value("a") == (
+        f"{{'index': 0, 'start': 0, 'end': {half + 10}, 'text': <{half + 10} chars>, "
+        f"'char_count': {half + 10}}}")
+    ways = ("c['text']", "c.get('text')", "dict(c)['text']", "json.loads(json.dumps(c))['text']",
+            "(lambda text, **_: text)(**c)", "{**c}['text']", "dict(c.items())['text']",
+            "list(c.values())[3]", "c.copy()['text']", "c.pop('text')")
+    for way in ways:
+        session.exec("c, _ = chunk_context(2, overlap=10)")
+        assert session.value(f"{way} == context[:{half + 10}]") == "True", way
+    told = client.call("POST", f"{session.path}/explore/chunks", {"n_chunks": 2, "text": True})
+    first, second = told["chunks"]
+    assert first["text"] == ESCAPED[:len(first["text"])] and first["is_cut"] and second["is_cut"]
+    load(client, session, TEXT.encode())
+    told = client.call("POST", f"{session.path}/explore/chunks", {"n_chunks": 2, "text": True,
+                                                                  "overlap": 0})
+    assert "".join(chunk["text"] for chunk in told["chunks"]) == TEXT
+
+
+def test_chunks_and_the_like_are_kept_as_variables_are(client, explorer):
+    explorer.exec("c = context; chunks = chunk_context(2); log = get_exploration_log();"
+                  "tree = get_research(); folder = list_dir()")
+    client.call("POST", f"{explorer.path}/suspend", {})
+    assert "lost" not in client.call("POST", f"{explorer.path}/resume", {})["resumed"]
+    assert explorer.value("c[:4], chunks[0]['text'][:4], log.to_dict()['total_events'],"
+                          "len(tree.to_dict()['nodes'])") == repr((TEXT[:4], TEXT[:4], 2, 2))
+
+
+def test_a_full_answer_says_how_many_matches_it_has(client, explorer):
+    load(client, explorer, ("x" * 5000 + "\n").encode() * 3000, "wide")
+    told = client.call("POST", f"{explorer.path}/explore/grep", {
+        "context": "wide", "pattern": "x", "context_lines": 20, "max_results": 1000})
+    assert told["truncated"] and 10 < told["count"] < 1000
+    assert told["lines"][-1] == f"[... truncated at {told['count']} results]"
+
+
+def test_the_last_hits_have_what_is_around_them(client, explorer):
+    explorer.exec("grep('line 1000 ', context_lines=1)")
+    hits = state(client, explorer)["hits"]
+    assert hits["hits"] == [{"line_num": 1000, "match": LINES[999],
+                             "context": "\n".join(LINES[998:1001])}]
+    load(client, explorer, "\n".join(["é" * 400] * 3 + ["here"] + ["ö" * 400] * 3).encode())
+    explorer.exec("grep('here', context_lines=3)")
+    (hit,) = state(client, explorer)["hits"]["hits"]
+    assert len(hit["context"]) == 1000 and hit["context"].startswith("é" * 249 + "\nhere\nö")
+
+
 def test_files_of_the_workspace_are_looked_into(explorer):
     explorer.exec("import os; os.makedirs('logs'); open('logs/a.txt', 'w').write('x\\ny Error\\n')")
     assert explorer.value("peek(file_path='logs/a.txt')") == "'x\\ny Error\\n'"
@@ -197,6 +267,21 @@ def test_research_is_told_and_put_back(client, explorer):
         assert client.request("PUT", f"{explorer.path}/explore/research", bad).status == 400
     assert explorer.exec("get_research().from_dict(7)").status == "error"
     assert client.call("GET", f"{explorer.path}/explore/research") == told
+
+
+@pytest.mark.one_mode
+def test_the_log_says_what_exploring_was_like(client, explorer):
+    kind = "get_exploration_log().strategy()['strategy_type']"
+    assert explorer.value(kind) == "'none'"
+    for code, told in (("grep('x')", "search"), ("peek(400)", "mixed"), ("peek(400)", "scan"),
+                       ("list_dir()", "scan")):
+        explorer.exec(code)
+        assert explorer.value(kind) == repr(told)
+    explorer.exec("FINAL('x' * 100)")
+    worth = look(explorer, "get_exploration_log().efficiency()")
+    assert (worth["result_tokens"], worth["total_events"]) == (25, 4)
+    assert worth == state(client, explorer)["log"]["efficiency"]
+    assert worth["efficiency_ratio"] == round(25 / worth["exploration_tokens"], 3) > 0
 
 
 @pytest.mark.one_mode
@@ -388,14 +473,29 @@ def test_archives_are_read_where_they_are(client, explorer):
     assert told["format"] == "zip" and told["total"] == 2
     assert [file["name"] for file in told["files"]] == ["notes.txt", "more.log"]
     assert look(explorer, "archive_file('notes.txt')") == "first\nsecond Error\n"
-    assert look(explorer, "archive_search('ERROR')") == [
+    assert look(explorer, "list(archive_search('ERROR'))") == [
         {"archive": "a.zip", "file": "notes.txt", "line": 2, "match": "second Error"}]
+    assert explorer.value("archive_file('notes.txt', n=5)") == (
+        "'first\\n[... truncated at 5 of 19 characters]'")
     assert look(explorer, "archive_extract(to='out')")["files"] == 2
     assert explorer.value("open('out/more.log').read()") == "'nothing'"
     made = client.call("POST", f"{explorer.path}/contexts",
                        {"path": "a.zip", "member": "notes.txt", "name": "notes"})
     assert made["chars"] == 19
     assert "archive_open(path='a.zip')" in explorer.out("print(get_state())")
+
+
+@pytest.mark.one_mode
+def test_what_a_search_of_an_archive_leaves_out_is_told(explorer):
+    explorer.put("a.zip", zipped(notes_txt="an error\n" * 60, a_bin="\0\0", b_bin="\0\0"))
+    explorer.exec("archive_open('a.zip'); few = archive_search('none'); many = "
+                  "archive_search('error')")
+    assert explorer.value("len(many), many.note") == "(50, '[... truncated at 50 results]')"
+    note = "[not searched: a.bin (no text), b.bin (no text)]"
+    assert explorer.value("few.note, len(few)") == repr((note, 0))
+    shown = explorer.out("print(many)")
+    assert "hits[50]{file,line,match,archive}:" in shown and "truncated at 50 results" in shown
+    assert note in explorer.out("print(few)")
 
 
 def test_a_pdf_is_its_text(explorer):
@@ -433,6 +533,8 @@ def test_pages_are_fetched_from_listed_domains_only(launch, explorer):
         session = daemon.client.spawn(explore=True)
         page = f"http://127.0.0.1:{port}/"
         assert look(session, f"web_fetch('{page}')").strip() == "Hello web"
+        assert look(session, f"web_fetch('{page}', 5)").strip() == (
+            "Hello\n[... truncated at 5 of 9 characters]")
         assert "169.254.169.254" in session.value(f"web_fetch('{page}away')")
         assert "not among the domains" in session.value("web_fetch('http://127.0.0.1:1/')")
         made = daemon.client.call("POST", f"{session.path}/contexts", {"url": page})

@@ -63,6 +63,67 @@ def test_node_looks_into_a_context(client, explore):
     assert look(session, "grep('x') instanceof Array && listDir() instanceof Object") is True
 
 
+ESCAPED = '"\n' * 300_000  # in JSON six bytes each are reserved for these
+CHINESE = "文字" * 250_000  # three bytes each
+
+
+def load(client, session, text):
+    client.call("PUT", f"{session.path}/contexts/context", text.encode())
+
+
+def test_node_loses_no_character_where_an_answer_is_full(client, explore):
+    session = explore("node")
+    for text in (ESCAPED, CHINESE):
+        load(client, session, text)
+        session.exec(f"var all = {json.dumps(text[:2])}.repeat({len(text) // 2})")
+        assert look(session, "[String(context) === all, peek(500_000) === all.slice(0, 500_000),"
+                             " peek(500_000, { offset: 7 }) === all.slice(7, 500_007),"
+                             " context.slice(9, -9) === all.slice(9, -9),"
+                             " [...context].join('\\n').length]") == [
+            True, True, True, True, len(text) - text.endswith("\n")]
+
+
+def test_node_has_chunks_and_the_log(client, explore):
+    session = explore("node")
+    half = (len(TEXT) + 1) // 2
+    session.exec("var [, piece] = chunkContext(2, 0); var same = { ...piece }")
+    assert look(session, "[same.text === piece.text, JSON.stringify(piece) === "
+                         "JSON.stringify(same)]") == [True, True]
+    session.exec("require('fs').writeFileSync('piece.json', JSON.stringify(piece))")
+    assert json.loads(session.get("piece.json").body) == {
+        "index": 1, "start": half, "end": len(TEXT), "text": TEXT[half:],
+        "char_count": len(TEXT) - half}
+    assert look(session, "summarizeChunks('errors', 2, 0)[0].first_line") == LINES[0]
+    assert look(session, "getExplorationLog().strategy().strategy_type") == "mixed"
+    session.exec("grep('error'); var kept = getResearch().toDict(); var log = getExplorationLog()")
+    assert look(session, "[Object.keys(kept.nodes), log.toDict().total_events,"
+                         " log.efficiency().total_events, log.strategy().strategy_type]") == [
+        ["X1", "X2", "G1"], 3, 3, "search"]
+    client.call("POST", f"{session.path}/reset", {})
+    assert look(session, "Object.keys(getResearch().fromDict(kept).toDict().nodes)") == [
+        "X1", "X2", "G1"]
+
+
+def test_node_keeps_chunks_as_other_variables(client, explore):
+    session = explore("node")
+    session.exec("var chunks = chunkContext(2, 0)")
+    client.call("POST", f"{session.path}/suspend", {})
+    assert "lost" not in client.call("POST", f"{session.path}/resume", {})["resumed"]
+    assert look(session, "chunks[0].text.slice(0, 4)") == TEXT[:4]
+
+
+def test_node_is_told_what_is_left_out(explore):
+    session = explore("node")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("today.log", "error\n" * 60)
+    session.put("logs.zip", packed.getvalue())
+    assert look(session, "(archiveOpen('logs.zip'), archiveFile('today.log', { n: 6 }))") == (
+        "error\n[... truncated at 6 of 360 characters]")
+    assert "note: '[... truncated at 50 results]'" in session.value(
+        "require('util').inspect(archiveSearch('error'), { maxArrayLength: 0 })")
+
+
 def test_node_finds_and_ends(client, explore):
     session = explore("node")
     assert session.value(
@@ -123,6 +184,31 @@ def test_bash_looks_into_a_context(client, explore):
     assert {"P1", "G1", "D1"} <= set(nodes(client, session))
 
 
+def test_bash_loses_no_character_where_an_answer_is_full(client, explore):
+    session = explore("bash")
+    for text in (ESCAPED, CHINESE):
+        load(client, session, text)
+        for offset in (0, 7):
+            session.exec(f"explore peek 500000 --offset {offset} > said.txt")
+            assert session.get("said.txt").body.decode().rstrip("\n") == (
+                text[offset:offset + 500_000].rstrip("\n"))
+    assert session.out("explore peek --offset 2 3") == "文字文\n"
+
+
+def test_bash_has_chunks_and_the_log(explore):
+    session = explore("bash")
+    half = (len(TEXT) + 1) // 2
+    session.exec("explore chunk_context 2 0 --text > said.txt")
+    first, second = map(json.loads, session.get("said.txt").body.decode().splitlines())
+    assert first["text"] + second["text"] == TEXT and second["start"] == half
+    assert json.loads(session.out("explore summarize_chunks errors 2 0 | head -1"))[
+        "first_line"] == LINES[0]
+    assert list(json.loads(session.out("explore get_research"))["nodes"]) == ["X1", "X2"]
+    assert json.loads(session.out("explore get_exploration_log"))["strategy"][
+        "strategy_type"] == "mixed"
+    assert session.out("explore file_info none") == "path: none\nexists: false\n"
+
+
 def test_bash_calls_side_by_side(explore):
     session = explore("bash")
     out = session.out("for i in 1 2 3 4 5 6 7 8; do explore peek 4 '' $i & done; wait;"
@@ -153,7 +239,8 @@ def test_bash_reads_archives(explore):
     session.exec("python3 -c \"import zipfile; zipfile.ZipFile('logs.zip', 'w').writestr("
                  "'x/today.log', 'user 7\\nerror 8\\n')\"")
     assert "  x/today.log,15,file\n" in session.out("explore archive_open logs.zip")
-    assert session.out("explore archive_file logs.zip x/today.log 6") == "user 7\n"
+    assert session.out("explore archive_file logs.zip x/today.log 6") == (
+        "user 7\n[... truncated at 6 of 15 characters]\n")
     (hit,) = session.out("explore archive_search logs.zip error").splitlines()
     assert (json.loads(hit)["line"], json.loads(hit)["match"]) == (2, "error 8")
     assert session.out("explore archive_extract logs.zip out > said; cat out/x/today.log") == (

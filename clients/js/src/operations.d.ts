@@ -594,6 +594,10 @@ export interface Peek {
   chars: number;
   /** Fewer than asked for: an answer holds a megabyte. */
   is_cut?: boolean;
+  /** How many of those asked for are missing, then. */
+  left?: number;
+  /** Of a file in an archive: that it has more, as a line. */
+  note?: string;
 }
 
 /** Lines that match. */
@@ -612,7 +616,7 @@ export interface Chunks {
   chunks: Chunk[];
 }
 
-/** A piece of a text: explore.peek shows it. */
+/** A piece of a text: explore.peek shows any of it, however long it is. */
 export interface Chunk {
   /** Which one, from 0. */
   index: number;
@@ -620,6 +624,10 @@ export interface Chunk {
   start: number;
   /** Where it ends, likewise. */
   end: number;
+  /** The piece, if it was asked for. */
+  text?: string;
+  /** Only its beginning: an answer holds a megabyte in all. */
+  is_cut?: boolean;
   /** How many characters it has. */
   char_count: number;
 }
@@ -686,6 +694,8 @@ export interface ArchiveHits {
   files_searched: number;
   /** Those that were not searched, and why. */
   skipped: any;
+  /** What is not among the hits, as lines for a model. */
+  note?: string;
   /** All of this as TOON. */
   toon?: string;
 }
@@ -728,6 +738,8 @@ export interface Page {
   chars: number;
   /** There are more than are shown. */
   is_cut: boolean;
+  /** That, as a line. */
+  note?: string;
 }
 
 /** What is in a folder. */
@@ -890,8 +902,6 @@ export interface Invocations {
 export interface Invocation {
   /** The tool. */
   tool_name: string;
-  /** The agent on whose behalf. */
-  role?: string;
   /** direct or chain. */
   caller_type: string;
   /** The chain that it was in, */
@@ -930,6 +940,8 @@ export interface Research {
   tree: any;
   /** The exploration log: total_events, function_counts, total_tokens. */
   log: any;
+  /** What the log says: strategy (with strategy_type) and efficiency (efficiency_ratio). */
+  worth: any;
 }
 
 /** A node of the research tree that was marked. */
@@ -2514,6 +2526,8 @@ export interface ExploreChunksArgs {
   n_chunks?: number;
   /** How many characters two of them share; default 200. */
   overlap?: number;
+  /** Each with its text, as far as an answer holds it. */
+  text?: boolean;
   /** The context by its name; default: the one called context. */
   context?: string;
   /** Instead of a context: a file below /workspace. */
@@ -2694,6 +2708,12 @@ export interface ToolboxCallArgs {
   json?: string;
   /** The result as it is, however long; default: more than 5000 characters are a file in /workspace/results, and the result tells where and how it begins. */
   whole?: boolean;
+  /** Who calls: code itself, or a chain of calls that was planned; default: direct. */
+  caller?: "direct" | "chain";
+  /** The chain that the call belongs to, */
+  chain_id?: string;
+  /** and its place there, from 0. */
+  chain_index?: number;
   /** The function by which code has called, for the research tree. */
   via?: "tool_call" | "TOOL" | "CALL" | "llm_call" | "llm_batch";
 }
@@ -2731,6 +2751,8 @@ export interface ExploreSetResearchArgs {
   tree?: Record<string, any>;
   /** and a log. What is not given stays. */
   log?: Record<string, any>;
+  /** Is not read: it follows from the log. */
+  worth?: Record<string, any>;
 }
 
 export interface ExploreMarkArgs {

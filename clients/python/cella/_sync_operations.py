@@ -515,20 +515,22 @@ class Operations:
         return t.cast(shapes.Grep, self._json(EXPLORE_GREP, given))
 
     def explore_chunks(self, session_id: str, *, n_chunks: t.Optional[int] = None,
-                       overlap: t.Optional[int] = None, context: t.Optional[str] = None,
-                       file_path: t.Optional[str] = None,
+                       overlap: t.Optional[int] = None, text: t.Optional[bool] = None,
+                       context: t.Optional[str] = None, file_path: t.Optional[str] = None,
                        quiet: t.Optional[bool] = None) -> shapes.Chunks:
         """Divides a context, or a file of the workspace, into pieces of about the same size.
 
         session_id: The session.
         n_chunks: How many; default 4.
         overlap: How many characters two of them share; default 200.
+        text: Each with its text, as far as an answer holds it.
         context: The context by its name; default: the one called context.
         file_path: Instead of a context: a file below /workspace.
         quiet: Leaves the call out of the research tree and the log.
         """
         given: t.Dict[str, t.Any] = {"session_id": session_id, "n_chunks": n_chunks,
-            "overlap": overlap, "context": context, "file_path": file_path, "quiet": quiet}
+            "overlap": overlap, "text": text, "context": context, "file_path": file_path,
+            "quiet": quiet}
         return t.cast(shapes.Chunks, self._json(EXPLORE_CHUNKS, given))
 
     def explore_summarize_chunks(self, session_id: str, *, task: t.Optional[str] = None,
@@ -733,6 +735,8 @@ class Operations:
     def toolbox_call(self, session_id: str, name: str, *,
                      args: t.Optional[t.Mapping[str, t.Any]] = None, json: t.Optional[str] = None,
                      whole: t.Optional[bool] = None,
+                     caller: t.Optional[t.Literal["direct", "chain"]] = None,
+                     chain_id: t.Optional[str] = None, chain_index: t.Optional[int] = None,
                      via: t.Optional[t.Literal["tool_call", "TOOL", "CALL", "llm_call", "llm_batch"]] = None) -> shapes.ToolboxResult:
         """Calls a tool of the toolbox: in the session's sandbox, with its files.
 
@@ -742,10 +746,14 @@ class Operations:
         json: The arguments as a text that is JSON, in place of args.
         whole: The result as it is, however long; default: more than 5000 characters are a file in
             /workspace/results, and the result tells where and how it begins.
+        caller: Who calls: code itself, or a chain of calls that was planned; default: direct.
+        chain_id: The chain that the call belongs to,
+        chain_index: and its place there, from 0.
         via: The function by which code has called, for the research tree.
         """
         given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "args": args,
-            "json": json, "whole": whole, "via": via}
+            "json": json, "whole": whole, "caller": caller, "chain_id": chain_id,
+            "chain_index": chain_index, "via": via}
         return t.cast(shapes.ToolboxResult, self._json(TOOLBOX_CALL, given))
 
     def toolbox_log(self, session_id: str, *, limit: t.Optional[int] = None) -> shapes.Invocations:
@@ -787,15 +795,18 @@ class Operations:
 
     def explore_set_research(self, session_id: str, *,
                              tree: t.Optional[t.Mapping[str, t.Any]] = None,
-                             log: t.Optional[t.Mapping[str, t.Any]] = None) -> shapes.Research:
+                             log: t.Optional[t.Mapping[str, t.Any]] = None,
+                             worth: t.Optional[t.Mapping[str, t.Any]] = None) -> shapes.Research:
         """Puts a research tree and an exploration log that were told before in place of those that
         there are: from_dict() in a cell.
 
         session_id: The session.
         tree: A research tree, as explore.research tells it,
         log: and a log. What is not given stays.
+        worth: Is not read: it follows from the log.
         """
-        given: t.Dict[str, t.Any] = {"session_id": session_id, "tree": tree, "log": log}
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "tree": tree, "log": log,
+            "worth": worth}
         return t.cast(shapes.Research, self._json(EXPLORE_SET_RESEARCH, given))
 
     def explore_mark(self, session_id: str, node: str,

@@ -507,6 +507,8 @@ class Peek(_PeekAlways, total=False):
     """Some characters of a text."""
 
     is_cut: bool
+    left: int
+    note: str
 
 
 class _GrepAlways(t.TypedDict):
@@ -535,7 +537,10 @@ class _ChunkAlways(t.TypedDict):
 
 
 class Chunk(_ChunkAlways, total=False):
-    """A piece of a text: explore.peek shows it."""
+    """A piece of a text: explore.peek shows any of it, however long it is."""
+
+    text: str
+    is_cut: bool
 
 
 class _ChunkSummariesAlways(t.TypedDict):
@@ -596,6 +601,7 @@ class _ArchiveHitsAlways(t.TypedDict):
 class ArchiveHits(_ArchiveHitsAlways, total=False):
     """What was found in an archive."""
 
+    note: str
     toon: str
 
 
@@ -634,6 +640,7 @@ class Page(_PageAlways, total=False):
 
     content_type: t.Optional[str]
     title: t.Optional[str]
+    note: str
 
 
 class _DirAlways(t.TypedDict):
@@ -796,7 +803,6 @@ class _InvocationAlways(t.TypedDict):
 class Invocation(_InvocationAlways, total=False):
     """A call of a tool."""
 
-    role: str
     chain_id: str
     chain_index: int
     result: str
@@ -822,6 +828,7 @@ class Nodes(_NodesAlways, total=False):
 class _ResearchAlways(t.TypedDict):
     tree: t.Any
     log: t.Any
+    worth: t.Any
 
 
 class Research(_ResearchAlways, total=False):

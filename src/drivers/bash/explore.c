@@ -44,6 +44,11 @@ static const struct explore_function functions[] = {
     {"peek", "explore.peek", {"n", "file_path", "offset"}, "text", {0}},
     {"grep", "explore.grep", {"pattern", "file_path", "context_lines"}, "lines", {0}},
     {"chunk_context", "explore.chunks", {"n_chunks", "overlap"}, "chunks", {0}},
+    {"summarize_chunks",
+     "explore.summarize_chunks",
+     {"task", "n_chunks", "overlap"},
+     "chunks",
+     {0}},
     {"list_dir", "explore.list_dir", {"path"}, "toon", {"toon", "true"}},
     {"file_info", "explore.file_info", {"path"}, "toon", {"toon", "true"}},
     {"archive_open", "explore.archive_open", {"file_path"}, "toon", {"toon", "true"}},
@@ -66,6 +71,8 @@ static const struct explore_function functions[] = {
      {"outcome", "task", "action", "gate_failures", "escalations"},
      NULL,
      {0}},
+    {"get_research", "explore.research", {0}, "tree", {0}},
+    {"get_exploration_log", "explore.research", {0}, "worth", {0}},
     {"get_state", "explore.tell", {0}, "text", {0}},
     {"FINAL", "explore.final", {"answer"}, ends_cell, {0}},
     {"FINAL_VAR", "explore.final", {"answer"}, ends_cell, {0}},
@@ -76,17 +83,20 @@ static char *explore_doc[] = {
     "Look into texts that are too large to be shown.",
     "",
     "    explore context_len | peek [N] [FILE] [OFFSET] | grep PATTERN [FILE] [CONTEXT_LINES]",
-    "    explore chunk_context [N_CHUNKS] [OVERLAP] | list_dir [PATH] | file_info PATH",
+    "    explore chunk_context [N_CHUNKS] [OVERLAP] | summarize_chunks [TASK] [N_CHUNKS] [OVERLAP]",
+    "    explore list_dir [PATH] | file_info PATH",
     "    explore archive_open FILE | archive_file FILE MEMBER [N] | archive_search FILE QUERY",
     "    explore archive_extract FILE [TO] | web_fetch URL [MAX_CHARS]",
     "    explore tool_call NAME [JSON] | list_tools [NAME]",
     "    explore mark_finding CONTENT [TAGS] | list_findings | get_state",
     "    explore recall QUERY | outcome success|partial|failure [TASK] [ACTION]",
     "    explore mark_analyzed NODE | mark_stale NODE | get_unanalyzed | get_lineage NODE",
+    "    explore get_research | get_exploration_log",
     "    explore FINAL ANSWER | FINAL_VAR NAME | STUCK [REASON]",
     "",
     "Arguments may be named, also those that have no place: peek --offset 1000, grep x",
-    "--max-results 5 --case. A FILE that is empty is the context. Lists are shown line by line.",
+    "--max-results 5 --case, chunk_context --text. A FILE that is empty is the context. Lists are",
+    "shown line by line.",
     "",
     "Exit Status:",
     "0; 1 if grep found nothing, and with [ERROR: ...] as the output; 2 for an unknown function.",
@@ -99,6 +109,7 @@ static struct {
     /* What the processes of a cell share: the cell that may call now, or 0. NULL: not installed. */
     _Atomic int64_t *now;
     struct bash_request answer;
+    int64_t left, offset; /* of a text that did not fit into one answer: what is asked for next */
 } explore;
 
 /* ---- the socket is one process's at a time --------------------------------------------------- */
@@ -200,7 +211,10 @@ static void put_argument(struct json_out *json, const char *name, const char *va
     static const char *const numbers[] = {
         "n",         "offset",      "context_lines", "max_results", "n_chunks", "overlap",
         "max_chars", "source_page", "gate_failures", "escalations", NULL};
+    static const char *const of_rest[] = {"n", "offset", "quiet", NULL};
     char *end;
+    if (explore.left > 0 && is_among(name, of_rest))
+        return;
     errno = 0;
     long long number = strtoll(value, &end, 10);
     /* What should be a number and is none is the daemon's to refuse. */
@@ -216,7 +230,7 @@ static void put_argument(struct json_out *json, const char *name, const char *va
  * no name. */
 static WORD_LIST *put_option(struct json_out *json, WORD_LIST *word)
 {
-    static const char *const flags[] = {"literal", "case", "quiet", "whole", NULL};
+    static const char *const flags[] = {"literal", "case", "quiet", "whole", "text", NULL};
     const char *given = word->word->word + 2;
     char name[64];
     size_t len = strcspn(given, "=");
@@ -226,7 +240,8 @@ static WORD_LIST *put_option(struct json_out *json, WORD_LIST *word)
         name[i] = given[i] == '-' ? '_' : given[i];
     name[len] = '\0';
     if (is_among(name, flags)) {
-        json_put_member_bool(json, name, true);
+        if (explore.left == 0 || strcmp(name, "quiet") != 0)
+            json_put_member_bool(json, name, true);
     } else if (given[len] == '=') {
         put_argument(json, name, given + len + 1);
     } else if (word->next != NULL) {
@@ -271,6 +286,11 @@ static bool put_arguments(struct json_out *json, const struct explore_function *
     bool has_names = true;
     if (f->fixed[0] != NULL)
         put_argument(json, f->fixed[0], f->fixed[1]);
+    if (explore.left > 0) {
+        json_put_member_int(json, "n", explore.left);
+        json_put_member_int(json, "offset", explore.offset);
+        json_put_member_bool(json, "quiet", true);
+    }
     for (; word != NULL; word = word->next) {
         const char *text = word->word->word;
         if (has_names && strncmp(text, "--", 2) == 0) {
@@ -306,6 +326,12 @@ static bool put_arguments(struct json_out *json, const struct explore_function *
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
+static int64_t number_of(struct request_text object, const char *name)
+{
+    struct request_text value;
+    return request_find(object, name, &value) ? strtoll(value.data, NULL, 10) : 0;
+}
+
 static void show_text(struct request_text text)
 {
     request_unquote(&text);
@@ -314,21 +340,39 @@ static void show_text(struct request_text text)
         putchar('\n');
 }
 
+/* An answer holds a megabyte: what of the text did not fit is asked for next. */
+static void show_part(struct request_text text, int64_t left)
+{
+    explore.offset = number_of(explore.answer.result, "offset");
+    request_unquote(&text);
+    fwrite(text.data, 1, text.len, stdout);
+    for (size_t i = 0; i < text.len; i++)
+        explore.offset += ((unsigned char)text.data[i] & 0xc0) != 0x80;
+    explore.left = text.len > 0 ? left : 0;
+}
+
 /* Lists line by line; of objects what came, or what the daemon has written in few words. */
 static int show_result(const struct explore_function *f)
 {
-    struct request_text value = explore.answer.result, item;
-    if (f->value != NULL)
-        request_find(explore.answer.result, f->value, &value);
-    if (value.data == NULL)
-        return EXECUTION_FAILURE;
-    if (*value.data != '[') {
-        show_text(value);
-        return EXECUTION_SUCCESS;
-    }
+    struct request_text whole = explore.answer.result, value = whole, note, item;
     size_t n = 0;
-    for (; request_take(&value, &item); n++)
-        show_text(item);
+    if (whole.data == NULL)
+        return EXECUTION_FAILURE;
+    if (f->value != NULL && !request_find(whole, f->value, &value))
+        value = whole;
+    /* Before a text is unquoted, which is done in its place. */
+    int64_t left = number_of(whole, "left");
+    bool has_note = strcmp(f->name, "summarize_chunks") != 0 && request_find(whole, "note", &note);
+    explore.left = 0;
+    if (*value.data == '[')
+        for (; request_take(&value, &item); n++)
+            show_text(item);
+    else if (left > 0)
+        show_part(value, left);
+    else
+        show_text(value);
+    if (has_note)
+        show_text(note);
     return n == 0 && strcmp(f->name, "grep") == 0 ? EXECUTION_FAILURE : EXECUTION_SUCCESS;
 }
 
@@ -350,7 +394,7 @@ static int show_error(const struct explore_function *f)
 
 /* ---- the builtin ----------------------------------------------------------------------------- */
 
-static int explore_call(const struct explore_function *f, WORD_LIST *args)
+static int explore_call_once(const struct explore_function *f, WORD_LIST *args)
 {
     _buf_ struct buf question = BUF_INIT(QUESTION_MAX);
     struct json_out json = JSON_OUT(&question);
@@ -364,6 +408,7 @@ static int explore_call(const struct explore_function *f, WORD_LIST *args)
         return EX_USAGE;
     json_put_object_end(&json);
     json_put_object_end(&json);
+    explore.left = 0;
     int r = explore_ask(&question);
     if (r == -ECANCELED)
         printf("[ERROR: the cell is over: nobody can answer any more]\n");
@@ -374,6 +419,17 @@ static int explore_call(const struct explore_function *f, WORD_LIST *args)
     if (explore.answer.error.data != NULL)
         return show_error(f);
     return f->value == ends_cell ? EXECUTION_SUCCESS : show_result(f);
+}
+
+static int explore_call(const struct explore_function *f, WORD_LIST *args)
+{
+    int status;
+    explore.left = 0;
+    do
+        status = explore_call_once(f, args);
+    while (status == EXECUTION_SUCCESS && explore.left > 0);
+    explore.left = 0;
+    return status;
 }
 
 static int explore_run(WORD_LIST *args)

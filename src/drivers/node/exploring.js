@@ -7,6 +7,7 @@
 'use strict';
 
 const cells = load('cells');
+const evaluator = load('evaluator');
 const names = load('names');
 const streams = load('streams');
 const text = load('text');
@@ -17,24 +18,27 @@ const apply = Reflect.apply;
 const MAIN = 'context'; // the context that functions mean if none is named
 const SPILLED = '/spill/'; // where the whole output of a cell lies whose answer was cut
 const PIECE_CHARS = 200_000; // of a context that is copied
+const PATTERN_CHARS = 10_000; // of a text that is searched for by the daemon
 const MAX_NAMES = 100; // that getState() is given
 const MAX_ARTIFACTS = 50;
 const TOO_LATE = 'this was called by what outlived its cell: nobody can answer it any more';
 
-/* name: the operation, its arguments by their places, the member of its answer that is the value
-   (all of it if none is named), and arguments that are always given. */
+/* name: the operation, its arguments by their places, what of its answer is the value (a member, or
+   what a function makes of it; all of it if nothing is named), and arguments that are always given.
+ */
 const FUNCTIONS = {
   contextLen: ['context.get', [], 'chars', { name: MAIN }],
-  peek: ['explore.peek', ['n', 'file_path', 'offset'], 'text'],
+  peek: ['explore.peek', ['n', 'file_path', 'offset'], wholeText],
   grep: ['explore.grep', ['pattern', 'file_path', 'context_lines'], 'lines'],
-  chunkContext: ['explore.chunks', ['n_chunks', 'overlap'], 'chunks'],
+  chunkContext: ['explore.chunks', ['n_chunks', 'overlap'], withTexts],
+  summarizeChunks: ['explore.summarize_chunks', ['task', 'n_chunks', 'overlap'], 'chunks'],
   listDir: ['explore.list_dir', ['path']],
   fileInfo: ['explore.file_info', ['path']],
   archiveOpen: ['explore.archive_open', ['file_path']],
-  archiveFile: ['explore.archive_file', ['member', 'file_path', 'n'], 'text'],
-  archiveSearch: ['explore.archive_search', ['query', 'file_path'], 'hits'],
+  archiveFile: ['explore.archive_file', ['member', 'file_path', 'n'], notedText],
+  archiveSearch: ['explore.archive_search', ['query', 'file_path'], notedHits],
   archiveExtract: ['explore.archive_extract', ['file_path', 'to']],
-  webFetch: ['explore.web_fetch', ['url', 'max_chars'], 'text'],
+  webFetch: ['explore.web_fetch', ['url', 'max_chars'], notedText],
   markFinding: [
     'explore.mark_finding', ['content', 'tags', 'source_file', 'source_page', 'source_section'],
     'id',
@@ -71,6 +75,49 @@ function demand(op, args) {
   const { result, error } = call(op, args);
   if (error !== undefined) throw host.newError(told(error));
   return result;
+}
+
+/* ---- values ---- */
+
+function countChars(part) {
+  let n = 0;
+  for (const _ of part) n += 1;
+  return n;
+}
+
+/* An answer holds a megabyte: what of the text did not fit is asked for, until it is there. */
+function wholeText(first, args) {
+  const parts = [first.text];
+  let { left, offset } = first;
+  for (let last = first.text; left > 0 && last !== ''; last = parts.at(-1)) {
+    offset += countChars(last);
+    const next = demand('explore.peek', { ...args, n: left, offset, quiet: true });
+    parts.push(next.text);
+    ({ left } = next);
+  }
+  return parts.join('');
+}
+
+/* The getter of a chunk's text. It is saved with the chunk, as its source, so it is made where the
+   user's functions are: what is made here sees more than can be saved. */
+const CHUNK_TEXT = '(function text() { return context.slice(this.start, this.end); })';
+
+function withTexts({ chunks }) {
+  const { value: get } = evaluator.tryNow(CHUNK_TEXT);
+  for (const chunk of chunks) {
+    Object.defineProperty(chunk, 'text', { configurable: true, enumerable: true, get });
+  }
+  return chunks;
+}
+
+/* What is not in it stands in its last line. */
+function notedText({ text: shown, note }) {
+  if (note === undefined) return shown;
+  return `${shown}${shown === '' || shown.endsWith('\n') ? '' : '\n'}${note}`;
+}
+
+function notedHits({ hits, note }) {
+  return note === undefined ? hits : Object.assign(hits, { note });
 }
 
 /* ---- arguments ---- */
@@ -123,11 +170,14 @@ function complete(op, args, given) {
   return args;
 }
 
-function makeFunction(op, places, member, always) {
+function makeFunction(op, places, value, always) {
   return (...given) => {
     const args = complete(op, { ...gather(places, given), ...always }, given);
     const { result, error } = call(op, args);
-    if (error === undefined) return member === undefined ? result : result[member];
+    if (error === undefined) {
+      if (value === undefined) return result;
+      return typeof value === 'function' ? value(result, args) : result[value];
+    }
     const kind = op === 'explore.grep' && error.code === 'invalid' ? 'REGEX ERROR' : 'ERROR';
     const shown = `[${kind}: ${told(error)}]`;
     return op === 'explore.grep' ? host.arrayOf(shown) : shown;
@@ -143,7 +193,7 @@ function chars() {
 function* pieces(start, stop) {
   for (let at = start; at < stop; at += PIECE_CHARS) {
     const args = { context: MAIN, offset: at, n: Math.min(PIECE_CHARS, stop - at), quiet: true };
-    yield demand('explore.peek', args).text;
+    yield wholeText(demand('explore.peek', args), args);
   }
 }
 
@@ -161,7 +211,7 @@ function slice(start, stop) {
 function includes(wanted) {
   const part = text.clean(String(wanted));
   if (part === '') return true;
-  if (!part.includes('\n')) {
+  if (!part.includes('\n') && part.length <= PATTERN_CHARS) {
     const args = { context: MAIN, pattern: part, literal: true, case: true, quiet: true };
     return demand('explore.grep', { ...args, context_lines: 0, max_results: 1 }).count > 0;
   }
@@ -236,6 +286,27 @@ function CALL(json) {
   return useTool('CALL', given.name, given.args ?? given.arguments, false);
 }
 
+/* The research tree, or the exploration log, which also says what the exploration was like. */
+function makeResearch(member) {
+  const research = host.parseJSON('{}');
+  const worth = (part) => () => demand('explore.research', {}).worth[part];
+  const methods = {
+    toDict: () => demand('explore.research', {})[member],
+    fromDict: (kept) => {
+      demand('explore.set_research', { [member]: JSON.parse(JSON.stringify(kept ?? null)) });
+      return research;
+    },
+    ...member === 'log' && { strategy: worth('strategy'), efficiency: worth('efficiency') },
+  };
+  for (const [name, ours] of Object.entries(methods)) {
+    Object.defineProperty(research, name, { value: host.wrapFunction(name, ours) });
+  }
+  return research;
+}
+
+const getResearch = () => makeResearch('tree');
+const getExplorationLog = () => makeResearch('log');
+
 function getState() {
   const variables = names.manifest(MAX_NAMES).items
     .filter(({ name }) => name !== 'artifacts')
@@ -287,7 +358,10 @@ function define(name, value, isGiven) {
 function install(sender) {
   if (send !== null) return;
   send = sender;
-  const made = { getState, FINAL, FINAL_VAR, STUCK, toolCall, TOOL, CALL, llmCall, llmBatch };
+  const made = {
+    getResearch, getExplorationLog, getState, FINAL, FINAL_VAR, STUCK,
+    toolCall, TOOL, CALL, llmCall, llmBatch,
+  };
   for (const [name, entry] of Object.entries(FUNCTIONS)) {
     made[name] = apply(makeFunction, null, entry);
   }

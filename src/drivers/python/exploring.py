@@ -18,6 +18,7 @@ ListNames = Callable[[], List[Dict[str, str]]]  # of the user's variables: name,
 
 _MAIN = "context"  # the name of the context that functions mean if none is named
 _PIECE_CHARS = 200_000  # of a context that is copied
+_PATTERN_CHARS = 10_000  # of a text that is searched for by the daemon
 
 
 class Refused(Exception):
@@ -46,16 +47,73 @@ class Table(Dict[str, Any]):
     __str__ = __repr__
 
 
+class Hits(List[Dict[str, Any]]):
+    """Lines that were found, which are shown in few tokens, with what is not among them: `note` has
+    that in words, and is empty if nothing is missing."""
+
+    def __init__(self, told: Dict[str, Any]) -> None:
+        super().__init__(told["hits"])
+        self.note: str = told.get("note", "")
+        self._shown: Optional[str] = told.get("toon")
+
+    def __reduce__(self) -> Any:
+        return Hits, ({"hits": list(self), "note": self.note, "toon": self._shown},)
+
+    def __repr__(self) -> str:
+        if self._shown is not None:
+            return self._shown
+        return super().__repr__() + (f"\n{self.note}" if self.note else "")
+
+    __str__ = __repr__
+
+
+class Texts:
+    """Asks the daemon for parts of texts. What is saved with the user's variables, as a Chunk is,
+    has no reference to it, and finds it here when it is loaded."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def length(self, name: str) -> int:
+        chars: int = self.call("context.get", {"name": name})["chars"]
+        return chars
+
+    def read(self, args: Dict[str, Any]) -> str:
+        """What explore.peek answers to these arguments, however many answers it takes: one holds a
+        megabyte."""
+        told = self.call("explore.peek", args)
+        parts = [told["text"]]
+        while told.get("is_cut") and told["text"]:
+            taken = len(told["text"])
+            args = {**args, "n": args["n"] - taken, "offset": args["offset"] + taken, "quiet": True}
+            told = self.call("explore.peek", args)
+            parts.append(told["text"])
+        return "".join(parts)
+
+    def has(self, name: str, text: str) -> bool:
+        args = {"context": name, "pattern": text, "literal": True, "context_lines": 0}
+        args.update(max_results=1, case=True, quiet=True)
+        return bool(self.call("explore.grep", args)["count"])
+
+
+_texts: Optional[Texts] = None  # as install() was told
+
+
+def texts() -> Texts:
+    if _texts is None:
+        raise RuntimeError("this session does not explore, so it has no such text")
+    return _texts
+
+
 class Context:
     """A text that the daemon holds: slices and characters of it are fetched when they are wanted,
     str() copies all of it."""
 
-    def __init__(self, functions: "Functions", name: str) -> None:
-        self._functions = functions
+    def __init__(self, name: str) -> None:
         self._name = name
 
     def __len__(self) -> int:
-        return self._functions.length(self._name)
+        return texts().length(self._name)
 
     def __getitem__(self, place: Union[int, slice]) -> str:
         total = len(self)
@@ -72,13 +130,15 @@ class Context:
     def __contains__(self, text: object) -> bool:
         if not isinstance(text, str):
             raise TypeError("only a text can be in a context")
-        if "\n" not in text:
-            return text == "" or self._functions.has(self._name, text)
+        if text == "":
+            return True
+        if "\n" not in text and len(text) <= _PATTERN_CHARS:
+            return texts().has(self._name, text)
         rest = ""  # what is searched for by lines has none of their ends
         for piece in self._pieces(0, len(self)):
             if text in rest + piece:
                 return True
-            rest = piece[1 - len(text) :]
+            rest = (rest + piece)[1 - len(text) :]
         return False
 
     def __iter__(self) -> Iterator[str]:
@@ -98,42 +158,86 @@ class Context:
 
     def _pieces(self, start: int, stop: int) -> Iterator[str]:
         for at in range(start, stop, _PIECE_CHARS):
-            yield self._functions.read(self._name, at, min(_PIECE_CHARS, stop - at))
+            n = min(_PIECE_CHARS, stop - at)
+            yield texts().read({"context": self._name, "offset": at, "n": n, "quiet": True})
 
     def _read(self, start: int, stop: int) -> str:
         return "".join(self._pieces(start, stop))
 
 
 class Chunk(Dict[str, Any]):
-    """A piece of the context, whose text is fetched when it is wanted."""
+    """A piece of the context: {index, start, end, text, char_count}. Its text is fetched when
+    something asks for it, by whatever way of a dictionary."""
 
-    def __init__(self, functions: "Functions", told: Dict[str, Any]) -> None:
-        super().__init__(told)
-        self._functions = functions
+    def __init__(self, told: Dict[str, Any]) -> None:
+        members = {"index": None, "start": None, "end": None, "text": None, **told}
+        super().__init__(members)
 
-    def __missing__(self, key: str) -> str:
-        if key != "text":
-            raise KeyError(key)
-        text = Context(self._functions, _MAIN)[self["start"] : self["end"]]
-        self["text"] = text
-        return text
+    def _fill(self) -> None:
+        if super().get("text", "") is None:
+            place = slice(super().__getitem__("start"), super().__getitem__("end"))
+            super().__setitem__("text", Context(_MAIN)[place])
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "text":
+            self._fill()
+        return super().__getitem__(key)
+
+    def __iter__(self) -> Iterator[str]:  # with this, dict(chunk) and **chunk ask __getitem__
+        return super().__iter__()
+
+    def __reduce__(self) -> Any:
+        return Chunk, (self._told(),)
+
+    def __repr__(self) -> str:
+        return repr({**self._told(), "text": Unshown(self)})
+
+    def _told(self) -> Dict[str, Any]:
+        """As it is; what dict has of its own for that would ask for the text."""
+        return {name: super(Chunk, self).__getitem__(name) for name in self}
+
+    __str__ = __repr__
+
+
+class Unshown:
+    """Stands for the text of a chunk where that is shown."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self._chunk = chunk
+
+    def __repr__(self) -> str:
+        return f"<{self._chunk['char_count']} chars>"
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    method = getattr(dict, name)
+
+    def function(self: Chunk, *args: Any, **keywords: Any) -> Any:
+        self._fill()
+        return method(self, *args, **keywords)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+for _name in ("get", "items", "values", "copy", "pop", "popitem", "setdefault", "__eq__", "__ne__"):
+    setattr(Chunk, _name, _filled(_name))
 
 
 class Research:
     """The research tree, or the exploration log, that the daemon keeps of this session."""
 
-    def __init__(self, call: Call, member: str) -> None:
-        self._call = call
+    def __init__(self, member: str) -> None:
         self._member = member
 
     def to_dict(self) -> Dict[str, Any]:
         """All of it, to be kept anywhere."""
-        told: Dict[str, Any] = self._call("explore.research", {})[self._member]
+        told: Dict[str, Any] = texts().call("explore.research", {})[self._member]
         return told
 
     def from_dict(self, kept: Dict[str, Any]) -> "Research":
         """What to_dict() gave takes the place of what there is."""
-        self._call("explore.set_research", {self._member: kept})
+        texts().call("explore.set_research", {self._member: kept})
         return self
 
     def __repr__(self) -> str:
@@ -141,6 +245,26 @@ class Research:
         if self._member == "tree":
             return f"<research tree: {len(kept['nodes'])} nodes>"
         return f"<exploration log: {kept['total_events']} events>"
+
+
+class Log(Research):
+    """The exploration log: also what the exploration was like."""
+
+    def __init__(self) -> None:
+        super().__init__("log")
+
+    def strategy(self) -> Dict[str, Any]:
+        """{total_events, function_counts, total_tokens, strategy_type}"""
+        told: Dict[str, Any] = texts().call("explore.research", {})["worth"]["strategy"]
+        return told
+
+    def efficiency(self) -> Dict[str, Any]:
+        """{exploration_tokens, result_tokens, efficiency_ratio, total_events}"""
+        told: Dict[str, Any] = texts().call("explore.research", {})["worth"]["efficiency"]
+        return told
+
+    def __reduce__(self) -> Any:
+        return Log, ()
 
 
 class Functions:
@@ -152,27 +276,11 @@ class Functions:
         self._list_names = list_names
         self._archive = ""  # that was opened last
 
-    # For Context, which raises as a text would.
-
-    def length(self, name: str) -> int:
-        chars: int = self._call("context.get", {"name": name})["chars"]
-        return chars
-
-    def read(self, name: str, start: int, chars: int) -> str:
-        args = {"context": name, "offset": start, "n": chars, "quiet": True}
-        text: str = self._call("explore.peek", args)["text"]
-        return text
-
-    def has(self, name: str, text: str) -> bool:
-        args = {"context": name, "pattern": text, "literal": True, "context_lines": 0}
-        args.update(max_results=1, case=True, quiet=True)
-        return bool(self._call("explore.grep", args)["count"])
-
     # For code.
 
     def context_len(self) -> Union[int, str]:
         """How many characters the context has."""
-        return self._told(lambda: self.length(_MAIN))
+        return self._told(lambda: texts().length(_MAIN))
 
     def peek(
         self, n: Union[int, str] = 500, file_path: Optional[str] = None, offset: int = 0
@@ -181,7 +289,7 @@ class Functions:
         if isinstance(n, str):  # peek(path), as the note about a cut output says
             n, file_path = 500, n
         args = {"n": n, "offset": offset, **_place(file_path)}
-        return self._told(lambda: self._call("explore.peek", args)["text"])
+        return self._told(lambda: texts().read(args))
 
     def grep(
         self, pattern: str, file_path: Optional[str] = None, context_lines: int = 2
@@ -200,7 +308,7 @@ class Functions:
         """The context in pieces: [{index, start, end, text, char_count}]."""
         args = {"n_chunks": n_chunks, "overlap": overlap}
         return self._told(
-            lambda: [Chunk(self, told) for told in self._call("explore.chunks", args)["chunks"]]
+            lambda: [Chunk(told) for told in self._call("explore.chunks", args)["chunks"]]
         )
 
     def summarize_chunks(self, task: str = "", n_chunks: int = 4, overlap: int = 200) -> Any:
@@ -225,12 +333,12 @@ class Functions:
     def archive_file(self, name: str, path: Optional[str] = None, n: int = 10_000) -> str:
         """The text of a file in the archive."""
         args = {"file_path": self._opened(path), "member": name, "n": n}
-        return self._told(lambda: self._call("explore.archive_file", args)["text"])
+        return self._told(lambda: _noted(self._call("explore.archive_file", args)))
 
     def archive_search(self, query: str, path: Optional[str] = None) -> Any:
         """Lines of the archive's text files that have this text: [{archive, file, line, match}]."""
-        args = {"file_path": self._opened(path), "query": query}
-        return self._told(lambda: self._call("explore.archive_search", args)["hits"])
+        args = {"file_path": self._opened(path), "query": query, "toon": True}
+        return self._told(lambda: Hits(self._call("explore.archive_search", args)))
 
     def archive_extract(self, path: Optional[str] = None, to: str = "") -> Any:
         """Unpacks the archive into a folder of the workspace."""
@@ -240,7 +348,7 @@ class Functions:
     def web_fetch(self, url: str, max_chars: int = 10_000) -> str:
         """The text of a page, of a domain that this daemon's configuration lists."""
         args = {"url": url, "max_chars": max_chars}
-        return self._told(lambda: self._call("explore.web_fetch", args)["text"])
+        return self._told(lambda: _noted(self._call("explore.web_fetch", args)))
 
     def tool_call(
         self, name: str, args: Optional[Dict[str, Any]] = None, whole: bool = False
@@ -339,11 +447,12 @@ class Functions:
 
     def get_research(self) -> Research:
         """The research tree: to_dict() tells all of it, from_dict() replaces it."""
-        return Research(self._call, "tree")
+        return Research("tree")
 
-    def get_exploration_log(self) -> Research:
-        """How often what was called: to_dict() and from_dict(), likewise."""
-        return Research(self._call, "log")
+    def get_exploration_log(self) -> Log:
+        """How often what was called: to_dict() and from_dict(), likewise; strategy() and
+        efficiency() say what it was like."""
+        return Log()
 
     def get_state(self) -> str:
         """What is known so far: contexts, names, the research tree."""
@@ -415,6 +524,14 @@ def _briefly(tool: Dict[str, Any]) -> Dict[str, Any]:
     return {"name": tool["name"], "call": call, "does": tool["description"]}
 
 
+def _noted(told: Dict[str, Any]) -> str:
+    """A text; what is not in it stands in its last line."""
+    text: str = told["text"]
+    if "note" not in told:
+        return text
+    return text + ("" if not text or text.endswith("\n") else "\n") + str(told["note"])
+
+
 def _values(kept: object) -> List[Dict[str, str]]:
     """The first entries of a dictionary, each as a short text."""
     if not isinstance(kept, dict):
@@ -439,10 +556,12 @@ _BOUND = (
 
 def install(call: Call, namespace: Dict[str, Any], list_names: ListNames) -> None:
     """Binds the functions for all code of the session, and `artifacts` among its variables."""
+    global _texts
+    _texts = Texts(call)
     functions = Functions(call, namespace, list_names)
     for name in _BOUND:
         setattr(builtins, name, _plain(getattr(functions, name)))
-    setattr(builtins, _MAIN, Context(functions, _MAIN))
+    setattr(builtins, _MAIN, Context(_MAIN))
     namespace.setdefault("artifacts", {})
 
 
