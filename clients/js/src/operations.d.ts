@@ -902,6 +902,8 @@ export interface Invocations {
 export interface Invocation {
   /** The tool. */
   tool_name: string;
+  /** The agent on whose behalf. */
+  role?: string;
   /** direct or chain. */
   caller_type: string;
   /** The chain that it was in, */
@@ -2708,12 +2710,6 @@ export interface ToolboxCallArgs {
   json?: string;
   /** The result as it is, however long; default: more than 5000 characters are a file in /workspace/results, and the result tells where and how it begins. */
   whole?: boolean;
-  /** Who calls: code itself, or a chain of calls that was planned; default: direct. */
-  caller?: "direct" | "chain";
-  /** The chain that the call belongs to, */
-  chain_id?: string;
-  /** and its place there, from 0. */
-  chain_index?: number;
   /** The function by which code has called, for the research tree. */
   via?: "tool_call" | "TOOL" | "CALL" | "llm_call" | "llm_batch";
 }

@@ -748,8 +748,6 @@ class AsyncOperations:
     async def toolbox_call(self, session_id: str, name: str, *,
                            args: t.Optional[t.Mapping[str, t.Any]] = None,
                            json: t.Optional[str] = None, whole: t.Optional[bool] = None,
-                           caller: t.Optional[t.Literal["direct", "chain"]] = None,
-                           chain_id: t.Optional[str] = None, chain_index: t.Optional[int] = None,
                            via: t.Optional[t.Literal["tool_call", "TOOL", "CALL", "llm_call", "llm_batch"]] = None) -> shapes.ToolboxResult:
         """Calls a tool of the toolbox: in the session's sandbox, with its files.
 
@@ -759,14 +757,10 @@ class AsyncOperations:
         json: The arguments as a text that is JSON, in place of args.
         whole: The result as it is, however long; default: more than 5000 characters are a file in
             /workspace/results, and the result tells where and how it begins.
-        caller: Who calls: code itself, or a chain of calls that was planned; default: direct.
-        chain_id: The chain that the call belongs to,
-        chain_index: and its place there, from 0.
         via: The function by which code has called, for the research tree.
         """
         given: t.Dict[str, t.Any] = {"session_id": session_id, "name": name, "args": args,
-            "json": json, "whole": whole, "caller": caller, "chain_id": chain_id,
-            "chain_index": chain_index, "via": via}
+            "json": json, "whole": whole, "via": via}
         return t.cast(shapes.ToolboxResult, await self._json(TOOLBOX_CALL, given))
 
     async def toolbox_log(self, session_id: str, *,

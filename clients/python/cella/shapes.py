@@ -803,6 +803,7 @@ class _InvocationAlways(t.TypedDict):
 class Invocation(_InvocationAlways, total=False):
     """A call of a tool."""
 
+    role: str
     chain_id: str
     chain_index: int
     result: str
