@@ -443,7 +443,6 @@ void bench_raw_stop(struct bench_raw *raw);
 /* --- processes (proc.c) ----------------------------------------------------------------------- */
 
 struct bench_usage {
-    size_t n_processes;
     double rss, pss; /* bytes; pss shares what is shared fairly */
     double anon;     /* of pss, without files: those are shared with whoever else has them open */
     double switches; /* context switches of all threads since their start */

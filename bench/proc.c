@@ -154,7 +154,6 @@ static int add_usage(pid_t pid, struct bench_usage *u, struct err *e)
         return err_set(e, ERR_FORBIDDEN, "memory of sessions may not be read by this user");
     if (status < 0)
         return 0; /* it has ended meanwhile */
-    u->n_processes++;
     u->rss += field_of(text, "Rss") * 1024;
     u->pss += field_of(text, "Pss") * 1024;
     u->anon += field_of(text, "Pss_Anon") * 1024;

@@ -263,6 +263,29 @@ def check_names():
                     yield f"{place(path, number)}: there is no {name}"
 
 
+# Names that someone outside of the sources looks up: the kernel, bash, Python's ctypes.
+LOOKED_UP = re.compile(r"_start|cella_\w+")
+
+
+def check_externs():
+    """What only its own file names is static; the unit tests count as users."""
+    codes = {path: shape.without_comments(path.read_text())
+             for path in files("**/*.[ch]", "src", "bench", "tests")}
+    users = {}
+    for path, code in codes.items():
+        # A header that only declares a name does not use it; macros and inline functions do.
+        uses = code if path.suffix == ".c" else "\n".join(
+            re.findall(r"^ *# *define(?:.*\\\n)*.*|^static inline(?:.*\n)*?\}", code, re.M))
+        for word in set(re.findall(r"\b[a-z_]\w*", uses)):
+            users.setdefault(word, set()).add(path)
+    for path, code in codes.items():
+        if path.suffix != ".c" or path.is_relative_to(TOP / "tests"):
+            continue
+        for name in sorted(shape.defined_names(code)):
+            if not LOOKED_UP.fullmatch(name) and users[name] == {path}:
+                yield f"{place(path)}: {name} is static, or dead: no other file names it"
+
+
 REQUEST = re.compile(r"\b(GET|POST|PUT|DELETE|PATCH) (…|/v1)|…/\w")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 LITERAL = re.compile(rf"{STRING.pattern}(?:\s*(?:PRI\w+\s*)?{STRING.pattern})*")
@@ -309,7 +332,8 @@ def check_advice():
 
 
 CHECKS = [check_format, check_arrows, check_knots, check_banned, check_descriptors, check_listed,
-          check_python, check_javascript, check_pages, check_heads, check_names, check_advice]
+          check_python, check_javascript, check_pages, check_heads, check_names, check_externs,
+          check_advice]
 
 
 def main():

@@ -54,8 +54,8 @@ def count_functions(path, text):
 def defined_names(code):
     """The external functions and variables of a .c file. Only they begin in the first column
     without `static`, `extern` or `typedef`."""
-    functions = re.findall(r"^(?!static|extern|typedef)\w[\w \*]*?\b(\w+)\([^;{}]*\)\s*\n\{$", code,
-                           re.M)
+    functions = re.findall(r"^(?!(?:\w+ )?static|extern|typedef)\w[\w \*]*?\b(\w+)"
+                           r"\([^;{}]*\)\s*\n\{$", code, re.M)
     variables = re.findall(r"^(?!static|extern|typedef)\w[\w \*]*?\b(\w+)(?:\[[^\]\n]*\])* = ",
                            code, re.M)
     return set(functions) | set(variables)

@@ -9,12 +9,7 @@
 
 #include <signal.h>
 
-enum {
-    DEMO_STOP_DEADLINE_MS = 30000,
-    POOL_DEADLINE_MS = 5000,
-    DEMO_WIDTH = 78,
-    DEMO_BUDGET = 4 << 20
-};
+enum { POOL_DEADLINE_MS = 5000, DEMO_WIDTH = 78, DEMO_BUDGET = 4 << 20 };
 
 struct demo {
     struct cli_client *client;

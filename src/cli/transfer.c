@@ -19,7 +19,6 @@
 enum {
     SHOWN_AFTER_BYTES = 8 << 20, /* what is smaller is there before anybody looks */
     SHOWN_EVERY_MS = 200,
-    WORK_MS = 600 * 1000, /* for the daemon to put into place what was sent */
     TRANSFER_LISTED_MAX = 1000 * 1000,
     URL_MAX = 8 << 10,
 };
@@ -88,7 +87,8 @@ static void transfer_count(struct cli_transfer *t, size_t len)
     cli_say(STDERR_FILENO, "%s MB", buf_str(&line));
 }
 
-void cli_transfer_end(struct cli_transfer *t)
+/* Takes the line away. */
+static void cli_transfer_end(struct cli_transfer *t)
 {
     if (t->shown_ms != 0)
         cli_say(STDERR_FILENO, "\r\x1b[K");

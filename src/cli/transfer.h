@@ -26,7 +26,6 @@ struct cli_transfer {
 };
 
 void cli_transfer_begin(struct cli_transfer *t, const char *name, uint64_t total);
-void cli_transfer_end(struct cli_transfer *t); /* takes the line away */
 
 /* Appends a path as a part of a URL; `in_query`: slashes are encoded, too. */
 void cli_append_path(struct buf *out, const char *path, bool in_query);

@@ -361,7 +361,8 @@ static int walk_enter(struct walk_archive *sa, walk_step_fn step, const char *wh
 
 /* ---- list ------------------------------------------------------------------------------------ */
 
-const char *archive_name_note(const char *name)
+/* Why a member of that name is not unpacked; NULL if its name stays inside. */
+static const char *archive_name_note(const char *name)
 {
     if (name[0] == '\0')
         return "it has no name";

@@ -38,6 +38,3 @@ struct archive_order {
  * archive_lib_load. */
 int archive_walk(const struct archive_input *in, const struct archive_order *order,
                  struct buf *answer, struct err *e);
-
-/* Why a member of that name is not unpacked; NULL if its name stays inside. */
-const char *archive_name_note(const char *name);

@@ -54,7 +54,8 @@ static bool chars_are_in(const struct chars_range *ranges, size_t n, uint32_t c)
     return false;
 }
 
-bool chars_is_space(uint32_t c)
+/* As str.split() has it. */
+static bool chars_is_space(uint32_t c)
 {
     static const struct chars_range spaces[] = {
         {0x09, 0x0d},     {0x1c, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},

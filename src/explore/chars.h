@@ -10,8 +10,7 @@ size_t chars_next(const char *s, size_t len, uint32_t *ret_char);
 /* The bytes of the first `max` characters; all of them if there are fewer. */
 size_t chars_prefix(const char *s, size_t len, size_t max, size_t *ret_chars);
 
-bool chars_is_space(uint32_t c); /* as str.split() has it */
-bool chars_is_word(uint32_t c);  /* \w, but for rare signs, which count as letters */
+bool chars_is_word(uint32_t c); /* \w, but for rare signs, which count as letters */
 
 /* Whether it is valid UTF-8 of at most `max` characters, none of them a control character. */
 bool chars_is_line(const char *s, size_t len, size_t max);

@@ -111,11 +111,6 @@ void crew_free(struct crew *crew)
     free(crew);
 }
 
-unsigned crew_size(const struct crew *crew)
-{
-    return crew != NULL ? crew->n_threads + 1 : 1;
-}
-
 void crew_run(struct crew *crew, unsigned n_threads, size_t n_jobs, crew_fn fn, void *context)
 {
     if (crew == NULL || crew->n_threads == 0 || n_jobs < 2 || n_threads == 1) {

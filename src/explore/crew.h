@@ -10,7 +10,6 @@ struct crew;
  * EXPLORE_THREADS_MAX, if it is 0. Never NULL: fewer threads if there are not as many to be had. */
 struct crew *crew_new(unsigned n_threads);
 void crew_free(struct crew *crew); /* takes NULL */
-unsigned crew_size(const struct crew *crew);
 
 /* Calls fn(context, 0) to fn(context, n_jobs - 1), begun in this order on at most `n_threads`
  * threads (0: all of them), and returns when the last call has. `crew` may be NULL: then this

@@ -119,7 +119,8 @@ size_t research_size(const json_t *tree)
     return json_array_size(json_object_get(tree, "nodes"));
 }
 
-json_t *research_line(const char *s, size_t len, size_t max)
+/* A string of up to `max` characters, in one line. */
+static json_t *research_line(const char *s, size_t len, size_t max)
 {
     _buf_ struct buf out = BUF_INIT(4 * max + 1);
     chars_append_line(&out, s, len, max);

@@ -19,8 +19,6 @@ size_t research_prefix_length(const char *s, size_t len); /* capital letters at 
 void research_index(const json_t *nodes, struct map *ret_places);
 bool research_find(const struct map *places, const char *id, size_t *ret_place);
 
-/* A string of up to `max` characters, in one line. */
-json_t *research_line(const char *s, size_t len, size_t max);
 /* The vector of a call, as it is kept. */
 json_t *research_embedding(const char *query, const char *content, size_t len);
 

@@ -19,7 +19,8 @@ static const struct {
     {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
 };
 
-const char *headers_name_member(const char *method)
+/* The member of params that Mcp-Name repeats; NULL if the method has none. */
+static const char *headers_name_member(const char *method)
 {
     for (size_t i = 0; i < ARRAY_LEN(headers_names); i++)
         if (strcmp(headers_names[i].method, method) == 0)

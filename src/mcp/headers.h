@@ -9,7 +9,5 @@ int headers_check(const struct mcp_headers *headers, const struct rpc_message *m
 /* Likewise the arguments that a tool's schema marks with "x-mcp-header". */
 int headers_check_arguments(const struct mcp_headers *headers, const json_t *schema,
                             const json_t *arguments, struct rpc_fault *fault);
-/* The member of params that Mcp-Name repeats; NULL: the method has none. */
-const char *headers_name_member(const char *method);
 /* A header's value as text: =?base64?…?= is decoded. False: it is broken. */
 bool headers_decode(const char *value, struct buf *out);

@@ -30,9 +30,8 @@ enum mcp_level mcp_level_of(const char *name); /* MCP_LEVEL_NONE: there is no su
 
 /* What a client said that it can do. */
 struct mcp_caps {
-    bool elicits, samples, has_roots, has_tasks;
+    bool elicits, samples, has_tasks;
 };
-struct mcp_caps mcp_read_caps(const json_t *capabilities);
 
 /* What is offered beside the daemon's own: fixtures of the conformance suite. */
 struct mcp_more {
@@ -142,7 +141,6 @@ struct mcp_request {
     int step;
     const void *own;     /* of whoever handles it */
     struct list watches; /* of listeners: resources */
-    size_t n_watches;
     json_t *filter;
 };
 

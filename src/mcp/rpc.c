@@ -22,7 +22,8 @@ const char *rpc_text(const json_t *object, const char *name)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-int rpc_take(json_t *root, struct rpc_message *ret, struct rpc_fault *fault)
+/* Takes the reference. */
+static int rpc_take(json_t *root, struct rpc_message *ret, struct rpc_fault *fault)
 {
     *ret = (struct rpc_message){.root = root};
     const char *version = rpc_text(root, "jsonrpc");

@@ -48,8 +48,6 @@ struct rpc_fault {
 /* 0, or -1 with the fault. `ret->root` is the caller's also then, so that the answer can have the
  * id; NULL if there was no JSON. */
 int rpc_read(const char *text, size_t len, struct rpc_message *ret, struct rpc_fault *fault);
-/* The same of what was parsed elsewhere; the reference is taken. */
-int rpc_take(json_t *root, struct rpc_message *ret, struct rpc_fault *fault);
 
 int rpc_fault_set(struct rpc_fault *fault, enum rpc_code code, const char *fmt, ...)
     PRINTF_LIKE(3, 4);

@@ -103,7 +103,7 @@ void mcp_link_gone(struct mcp_link *link)
 
 /* ---- who is there ---------------------------------------------------------------------------- */
 
-struct mcp_caps mcp_read_caps(const json_t *capabilities)
+static struct mcp_caps mcp_read_caps(const json_t *capabilities)
 {
     const json_t *extensions = json_object_get(capabilities, "extensions");
     const json_t *elicitation = json_object_get(capabilities, "elicitation");
@@ -112,7 +112,6 @@ struct mcp_caps mcp_read_caps(const json_t *capabilities)
     return (struct mcp_caps){
         .elicits = json_is_object(elicitation) && has_forms,
         .samples = json_is_object(json_object_get(capabilities, "sampling")),
-        .has_roots = json_is_object(json_object_get(capabilities, "roots")),
         .has_tasks = json_is_object(json_object_get(extensions, TASKS_EXTENSION)),
     };
 }

@@ -21,8 +21,8 @@ static const struct op_member context_members[] = {
     {"lines", OP_INT, .is_always = true, .column = "LINES", .doc = "How many lines."},
     {0},
 };
-const struct op_shape shape_context = {"context", context_members,
-                                       "A text that is explored without being read."};
+static const struct op_shape shape_context = {"context", context_members,
+                                              "A text that is explored without being read."};
 
 static json_t *context_describe(const char *name, const json_t *context)
 {

@@ -192,7 +192,9 @@ static void text_put_rollback(struct buf *out, const struct exec_result *result)
                result->rolled_back_to == 0 ? ", to the beginning" : "");
 }
 
-void exec_text_put_session(struct buf *out, const struct exec_reader *reader, const char *before)
+/* `, session="NAME"` if the session has to be named. */
+static void exec_text_put_session(struct buf *out, const struct exec_reader *reader,
+                                  const char *before)
 {
     if (reader->session != NULL)
         buf_printf(out, "%ssession=\"%s\"", before, reader->session);

@@ -16,5 +16,3 @@ void exec_text_put(struct buf *out, const struct exec_result *result,
 void exec_text_put_changes(struct buf *out, const char *what, const json_t *changes);
 /* "[WHAT a, b]" of a list of names or of objects that have one; likewise. */
 void exec_text_put_named(struct buf *out, const char *what, const json_t *list);
-/* `, session="NAME"` if it has to be named. */
-void exec_text_put_session(struct buf *out, const struct exec_reader *reader, const char *before);

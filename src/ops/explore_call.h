@@ -27,7 +27,6 @@
         .name = "toon", .type = OP_BOOL, .doc = "Adds the answer as TOON, where that is shorter."  \
     }
 
-extern const struct op_shape shape_context;
 extern const struct op_shape shape_peek; /* explore_peek.c */
 
 /* Asks the session's worker about the text that the call names; `request` is taken. The listener's

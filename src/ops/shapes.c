@@ -44,7 +44,7 @@ static const struct op_member limits_members[] = {
 #undef LIMIT
         {0},
 };
-const struct op_shape shape_limits = {"limits", limits_members, "What a session may use."};
+static const struct op_shape shape_limits = {"limits", limits_members, "What a session may use."};
 
 static const struct op_member max_limits_members[] = {
 #define LIMIT(member, least, most, what) {#member, OP_INT, .doc = what},

@@ -7,7 +7,6 @@ extern const struct op_shape shape_failure; /* {"error": {...}}: every answer th
 
 extern const struct op_shape shape_session;
 extern const struct op_shape shape_session_list;
-extern const struct op_shape shape_limits;
 extern const struct op_shape shape_plan;
 extern const struct op_shape shape_session_plan;
 extern const struct op_shape shape_agent_plan;

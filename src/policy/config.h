@@ -18,8 +18,6 @@ struct config_profile {
 
 enum { CONFIG_RUNTIMES = 3 };
 
-extern const char *const config_runtimes[CONFIG_RUNTIMES]; /* python, node, bash */
-
 /* Whether processes of a session may trace each other. */
 enum config_debug { CONFIG_DEBUG_NEVER, CONFIG_DEBUG_ASK, CONFIG_DEBUG_ALWAYS };
 extern const char *const config_debug_names[]; /* never, ask, always, NULL */
@@ -27,7 +25,7 @@ extern const char *const config_debug_names[]; /* never, ask, always, NULL */
 /* What somebody may do with interpreters. Holds no pointer into the configuration. */
 struct config_repl {
     bool is_enabled;
-    const char *runtimes[CONFIG_RUNTIMES]; /* of config_runtimes, in the order they were given */
+    const char *runtimes[CONFIG_RUNTIMES]; /* python, node, bash, in the order they were given */
     size_t n_runtimes;                     /* a binding's 0: those of its agent */
     uint32_t max_sessions;                 /* live ones of one agent */
     uint32_t timeout_secs;                 /* of a cell that asks for no other */

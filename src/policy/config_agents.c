@@ -13,7 +13,7 @@ enum {
     WEB_DOMAIN_MAX_BYTES = 270,
 };
 
-const char *const config_runtimes[CONFIG_RUNTIMES] = {"python", "node", "bash"};
+static const char *const config_runtimes[CONFIG_RUNTIMES] = {"python", "node", "bash"};
 const char *const config_debug_names[] = {"never", "ask", "always", NULL};
 
 /* Whoever is not mentioned may nothing: `enabled` has to be written. */

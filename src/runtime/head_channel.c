@@ -205,7 +205,8 @@ static void take_frames(struct head *head)
     }
 }
 
-void head_drop_order(struct head *head)
+/* Gives up the order whose descriptors the kernel does not take; the order fills `out` alone. */
+static void head_drop_order(struct head *head)
 {
     head->refused_ms = 0;
     head_close_fds(head);

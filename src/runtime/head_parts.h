@@ -24,9 +24,8 @@ void head_want_events(struct head *head);
 /* Sends what it can now; the rest goes when the socket has room, or the kernel takes descriptors
  * again. False if the channel is gone. */
 bool head_flush(struct head *head);
-/* Forgets the order whose descriptors the kernel does not take; it fills `out` alone. */
-void head_drop_order(struct head *head);
-/* Likewise, if there is one: checkpoints and saves give way to what comes next. */
+/* Gives up the order whose descriptors the kernel does not take, if there is one: checkpoints and
+ * saves give way to what comes next. */
 void head_prefer_next(struct head *head);
 /* Sends what was appended since `mark`. False if the channel is gone or the driver does not read.
  */

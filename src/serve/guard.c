@@ -106,15 +106,13 @@ static const char *guard_challenge(const struct http1_parser *request, const str
 
 /* The header may repeat the agent of the token, not name another. */
 static int guard_settle_agent(struct guard_caller *caller, const struct oauth_caller *by_token,
-                              struct arena *arena, struct err *e)
+                              struct err *e)
 {
     if (caller->agent != NULL && strcmp(caller->agent, by_token->agent) != 0) {
         err_set(e, ERR_FORBIDDEN, "the token speaks for the agent \"%s\"", by_token->agent);
         return err_advise(e, "Leave the Cella-Agent header out.");
     }
     caller->agent = by_token->agent;
-    caller->principal = arena_printf(arena, "%s %s", by_token->issuer,
-                                     by_token->subject != NULL ? by_token->subject : "");
     return 0;
 }
 
@@ -139,7 +137,7 @@ int guard_check_caller(const struct http1_parser *request, const char *key,
         guard_refuse_key(given, true, e);
     } else if (oauth_check(oauth, given + scheme_len, len - scheme_len, clock_wall_ms() / 1000,
                            arena, &by_token, &scopes, e) == 0) {
-        return guard_settle_agent(ret_caller, &by_token, arena, e);
+        return guard_settle_agent(ret_caller, &by_token, e);
     } else {
         error = e->code == ERR_FORBIDDEN ? "insufficient_scope" : "invalid_token";
     }

@@ -14,7 +14,6 @@ int guard_check_browser(const struct http1_parser *request, bool is_loopback, st
 /* Whom a request speaks for. */
 struct guard_caller {
     const char *agent;     /* as the header or the token says; NULL: whoever has the key */
-    const char *principal; /* issuer and subject of the token; NULL: it came with the key */
     const char *challenge; /* what a refusal's WWW-Authenticate says; NULL: nothing of its own */
 };
 

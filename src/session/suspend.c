@@ -114,7 +114,8 @@ bool suspend_soon(struct session *session)
     return true;
 }
 
-bool suspend_longest_idle(struct engine *engine)
+/* Makes room for another live session; false if no session can give way. */
+static bool suspend_longest_idle(struct engine *engine)
 {
     struct session *longest = NULL;
     LIST_EACH(&engine->live, node) {
@@ -145,7 +146,8 @@ static bool suspend_is_memory_short(void)
            strtoull(total + strlen("MemTotal:"), NULL, 10) / 20;
 }
 
-void suspend_under_pressure(struct engine *engine)
+/* One idle session gives way if the machine is short of memory; looks now and then. */
+static void suspend_under_pressure(struct engine *engine)
 {
     uint64_t now_ms = clock_mono_ms();
     if (now_ms < engine->pressure_ms || list_is_empty(&engine->live))

@@ -32,12 +32,6 @@ void suspension_end(struct session *session);        /* it is dead */
 void suspend_after_loss(struct session *session, const char *why);
 /* Its interpreter ended and none could take its place: the durable copy has to wait. */
 void suspend_instead(struct session *session);
-/* Makes room for another live session; false if there is none that can give way. */
-bool suspend_longest_idle(struct engine *engine);
-
-/* One idle session gives way if the machine is short of memory; looks now and then. */
-void suspend_under_pressure(struct engine *engine);
-
 /* It is counted among the living; what becomes of it is the caller's business. */
 int suspend_enliven(struct session *session, struct err *e);
 /* A cell came for it. */

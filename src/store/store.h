@@ -147,11 +147,6 @@ struct store_state {
 struct store_state *store_state_ref(struct store_state *state);
 void store_state_unref(struct store_state *state); /* NULL is fine; any thread */
 
-static inline void cleanup_store_state(struct store_state **state)
-{
-    store_state_unref(*state);
-}
-
 /* "lost":[{"name","type","advice"}...], at most `max` of them, as the value alone. */
 struct buf;
 void store_state_put_lost(const struct store_state *state, size_t max, struct buf *out);

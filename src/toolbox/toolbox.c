@@ -18,11 +18,11 @@ enum {
 
 extern const struct embedded_file toolbox_files[]; /* of one file; the build makes the table */
 
-const char *const toolbox_effect_names[] = {
+static const char *const toolbox_effect_names[] = {
     "local_exec", "calls_llm", "modifies_files", "network_access", "system_state",
     "read_only",  NULL};
 const char *const toolbox_permission_names[] = {"network", "filesystem", "shell", "compute", NULL};
-const char *const toolbox_caller_names[] = {"direct", "chain", NULL};
+static const char *const toolbox_caller_names[] = {"direct", "chain", NULL};
 
 static struct {
     struct tool_entry **entries;

@@ -80,9 +80,8 @@ int toolbox_not_found(const char *name, struct err *e);
 /* Whether a call changes nothing but what it answers. A tool that both reads and modifies files
  * does the latter if its argument `write` is true. */
 bool toolbox_only_reads(const struct tool_entry *entry, const json_t *args);
-/* The names of the bits, with NULL at the end: toolbox_effect_names[0] is that of 1 << 0. */
-extern const char *const toolbox_effect_names[], *const toolbox_permission_names[],
-                                                     *const toolbox_caller_names[];
+/* The names of the bits, with NULL at the end: toolbox_permission_names[0] is that of 1 << 0. */
+extern const char *const toolbox_permission_names[];
 
 /* ---- what is configured ---------------------------------------------------------------------- */
 

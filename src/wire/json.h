@@ -25,7 +25,6 @@ void json_put_text(struct json_out *o, const char *s, size_t len); /* any bytes 
 void json_put_str(struct json_out *o, const char *s);              /* NULL gives null */
 void json_put_int(struct json_out *o, int64_t value);
 void json_put_real(struct json_out *o, double value, int decimals); /* 0..9; not finite: null */
-void json_put_bool(struct json_out *o, bool value);
 void json_put_null(struct json_out *o);
 void json_put_raw(struct json_out *o, const char *json, size_t len); /* one value, trusted */
 void json_put_value(struct json_out *o, const json_t *value);        /* what json_read gave */

@@ -136,7 +136,7 @@ void json_put_real(struct json_out *o, double value, int decimals)
     json_put_raw(o, text, (size_t)n);
 }
 
-void json_put_bool(struct json_out *o, bool value)
+static void json_put_bool(struct json_out *o, bool value)
 {
     if (value)
         json_put_raw(o, "true", 4);

@@ -41,7 +41,7 @@ int archive_check_path(const char *path, struct err *e)
 
 /* ---- what can be wrong ----------------------------------------------------------------------- */
 
-int file_refuse_missing(const struct file_job *j, const char *path)
+static int file_refuse_missing(const struct file_job *j, const char *path)
 {
     struct err *e = &j->out->err;
     err_set(e, ERR_NOT_FOUND, "there is no file %.*s in the session's workspace", SHOWN, path);
@@ -134,8 +134,9 @@ int file_open_dir(const struct file_job *j, const char *path, bool makes)
     return dir < 0 ? dir : file_open_child(j, dir, name, makes);
 }
 
-int file_look(const struct file_job *j, const char *path, int dir, const char *name,
-              struct stat *ret_st)
+/* What has the name: 1 a regular file, 0 nothing; else the job was refused. */
+static int file_look(const struct file_job *j, const char *path, int dir, const char *name,
+                     struct stat *ret_st)
 {
     if (fstatat(dir, name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : file_refuse_errno(j, path, -errno);

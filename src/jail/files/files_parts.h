@@ -21,7 +21,6 @@ struct file_job {
 /* ---- files.c --------------------------------------------------------------------------------- */
 
 int file_refuse(const struct file_job *j, const char *path, const char *what, const char *advice);
-int file_refuse_missing(const struct file_job *j, const char *path);
 int file_refuse_errno(const struct file_job *j, const char *path, int errnum);
 
 /* The directory that the path's last part is in; `makes`: and those on the way. -errno */
@@ -38,9 +37,6 @@ const char *file_temp_name(char out[FILE_TEMP_SIZE]);
 /* A copy of an open file, with an owner and a mode, under a name that is new; -errno, and then
  * there is none. */
 int file_make(const struct file_job *j, int dir, const char *name, int from, mode_t mode,
-              struct stat *ret_st);
-/* What has the name: 1 a regular file, 0 nothing; else that was refused. */
-int file_look(const struct file_job *j, const char *path, int dir, const char *name,
               struct stat *ret_st);
 
 /* Puts what is in the store into place, by all these rules. */
