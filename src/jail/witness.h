@@ -6,8 +6,11 @@
 #include <sys/types.h>
 
 /* Takes exactly one byte, which must be waiting, from a channel (base/channel.h) with SO_PASSCRED.
- * Returns a pidfd of the writer, or -errno; -EPIPE at the end of the stream, -ESRCH if the kernel
- * does not tell or the writer has ended, -EBADMSG if a descriptor came along. */
+ * Returns the writer's pid as our pid namespace numbers it, or -errno; -EPIPE at the end of the
+ * stream, -ESRCH if the kernel does not tell, -EBADMSG if a descriptor came along. */
+pid_t witness_byte(int sock);
+
+/* Likewise, but a pidfd of the writer. -ESRCH also if it has ended. */
 int witness_writer(int sock);
 
 /* Of whom a pidfd is, as the pid namespace of our /proc numbers it. 0 or less: of nobody there. */
