@@ -239,7 +239,7 @@ static json_t *read_embeddings(struct read_tree *tree, const json_t *dict)
                    embed_read(json_string_value(text), json_string_length(text), ignored)) {
             json_array_append_new(embeddings, json_string(json_string_value(text)));
         } else {
-            read_fail_tree(tree, ERR_INVALID, "embeddings has something that is none");
+            read_fail_tree(tree, ERR_INVALID, "embeddings has an item that is no embedding");
             return NULL;
         }
     }

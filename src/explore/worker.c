@@ -351,7 +351,7 @@ static void worker_on_answer(struct worker_process *p, const char *payload, size
     if (w->current == NULL || len > 2 * EXPLORE_ANSWER_MAX || frame_is_partial(&p->in) ||
         json_read_file_object(payload, len, &limits, &answer, &e) < 0 ||
         !worker_read_answer(p, answer, &result, &e)) {
-        worker_break(w, "said what nobody asked for, and was ended");
+        worker_break(w, "answered without being asked, and was ended");
         return;
     }
     worker_tell(w, result, result != NULL ? NULL : &e);

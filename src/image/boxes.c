@@ -107,7 +107,7 @@ static int check_result(struct image_job *job, struct image_scaled *ret, struct 
         ret->width > (job->max_width > 0 ? job->max_width : IMAGE_SOURCE_SIDE) ||
         ret->height > (job->max_height > 0 ? job->max_height : IMAGE_SOURCE_SIDE) ||
         (uint64_t)st.st_size > IMAGE_RESULT_MAX)
-        return err_set(e, ERR_INTERNAL, "what came of scaling the picture is none");
+        return err_set(e, ERR_INTERNAL, "the scaled picture is damaged or too large");
     if (format != job->format) {
         err_set(e, ERR_CONFLICT, "the picture is no %s", image_format_name(job->format));
         return err_advise(e, "Ask without width and height: then it is sent as it is.");

@@ -113,7 +113,7 @@ static void explore_recall_run(struct call *call)
 static const struct op_member explore_recalled_members[] = {
     {"task", OP_TEXT, .is_always = true, .column = "TASK", .doc = "What was to be found."},
     {"outcome", OP_CHOICE, .is_always = true, .choices = memory_outcomes, .column = "OUTCOME",
-     .doc = "What became of it, the last time; open: nobody has told."},
+     .doc = "What became of it, the last time; open: it was not told."},
     {"action", OP_TEXT, .is_always = true, .column = "ACTION", .doc = "How it was explored."},
     {"q_value", OP_NUMBER, .is_always = true, .column = "Q",
      .doc = "How well that went so far: 0 to 1, 0.5 before the first outcome."},

@@ -118,7 +118,7 @@ void image_call_find(struct call *call, const struct image_place *place, image_f
     *ic = (struct image_call){.call = call, .place = *place, .fd = -1, .on_found = fn};
     call->op_state = ic;
     call->on_gone = image_call_on_gone;
-    call->must_notice_end = is_size_asked(ic); /* nobody should wait for those who went */
+    call->must_notice_end = is_size_asked(ic); /* stop scaling when the client disconnects */
     notebooks_flush(call->engine, place->notebook);
     ic->asked = store_get_image(engine_store(call->engine), place->notebook, place->cell, place->n,
                                 on_image, ic);

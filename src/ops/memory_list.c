@@ -82,7 +82,7 @@ static const struct op_member memory_members[] = {
     {"task", OP_TEXT, .is_always = true, .column = "TASK", .doc = "What was to be found."},
     {"action", OP_TEXT, .is_always = true, .column = "ACTION", .doc = "How it was explored."},
     {"outcome", OP_CHOICE, .is_always = true, .choices = memory_outcomes, .column = "OUTCOME",
-     .doc = "What became of it, the last time; open: nobody has told."},
+     .doc = "What became of it, the last time; open: it was not told."},
     {"q_value", OP_NUMBER, .is_always = true, .column = "Q", .doc = "How well that went: 0 to 1."},
     {"outcomes", OP_INT, .is_always = true, .doc = "How many it has learnt from."},
     {"log", OP_ANY, .doc = "What was called and what it cost, as explore.state has it."},

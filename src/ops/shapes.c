@@ -56,7 +56,7 @@ const struct op_shape shape_max_limits = {"max_limits", max_limits_members,
                                           "What a caller may ask for at most; those that are set."};
 
 static const struct op_member plan_members[] = {
-    {"reason", OP_TEXT, .doc = "Why, as whoever entered it said."},
+    {"reason", OP_TEXT, .doc = "Why it was entered, if that was said."},
     {"entered_at", OP_TIME, .is_always = true, .doc = "Since when."},
     {0},
 };

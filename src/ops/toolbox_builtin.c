@@ -140,6 +140,6 @@ json_t *toolbox_builtin_run(const char *name, const json_t *args, struct err *e)
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i].run(args, e);
-    err_set(e, ERR_INTERNAL, "nobody runs %s", name);
+    err_set(e, ERR_INTERNAL, "no function runs %s", name);
     return NULL;
 }

@@ -88,7 +88,7 @@ static int config_agents_read_choice(struct reader *r, const struct reader_field
             return i;
         buf_printf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
     }
-    reader_fail(r, "%s: \"%.*s\" is none of its values", f->name, reader_shown(r),
+    reader_fail(r, "%s: \"%.*s\" is not one of its values", f->name, reader_shown(r),
                 reader_scalar(r));
     return err_advise(r->e, "Possible here: %s.", buf_str(&list));
 }

@@ -72,7 +72,7 @@ static int toolbox_check_tool(struct reader *r, const struct toolbox_tool *tool,
     struct err why;
     struct fetch_url ignored;
     if (tool->name == NULL || !toolbox_is_name(tool->name)) {
-        reader_fail_at(r, line, "a tool has no name, or one that is none");
+        reader_fail_at(r, line, "a tool has no name, or an invalid one");
         return err_advise(r->e, "Write - {name: NAME, command: [PROGRAM]}; letters, digits, _.-");
     }
     if (!toolbox_is_free(tool->name)) {

@@ -113,7 +113,8 @@ void head_break(struct head *head, const char *what)
     head_ended(head, &(struct head_end_facts){.how = HEAD_BROKEN, .text = what});
 }
 
-/* Of one that is still walking in the warden knows more: how it ended, or that it never was. */
+/* While the interpreter still enters its jail, the warden knows more: how the process ended, or
+ * that none was made. */
 void head_lose(struct head *head)
 {
     if (head->state == HEAD_ENTERING) {

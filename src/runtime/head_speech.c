@@ -104,7 +104,7 @@ static void on_woken(struct head *head, json_t *frame)
     if (head->state != HEAD_ENTERING || !head->is_copy) {
         head_break(head, "it said that it woke without being asked");
     } else if (!is_list_of_texts(notes, NOTES_MAX)) {
-        head_break(head, "it woke with notes that are none");
+        head_break(head, "its report of waking has malformed notes");
     } else {
         head_move(head, HEAD_IDLE);
         head->listener->on_ready(head, notes);
@@ -116,7 +116,7 @@ static void on_forked(struct head *head, json_t *frame)
     const json_t *id = json_object_get(frame, "id"), *threads = json_object_get(frame, "threads");
     const json_t *reason = json_object_get(frame, "reason");
     if (head->n_forks == 0 || !json_is_integer(id)) {
-        head_break(head, "it spoke of a checkpoint that nobody asked for");
+        head_break(head, "it reported a checkpoint without being asked");
         return;
     }
     head->n_forks--;
@@ -139,7 +139,7 @@ static void on_loaded(struct head *head, json_t *frame)
     if (head->state != HEAD_LOADING) {
         head_break(head, "it said that it loaded without being asked");
     } else if (!is_sound) {
-        head_break(head, "a report of what was loaded that is none");
+        head_break(head, "its report of what was loaded is malformed");
     } else {
         head_move(head, HEAD_IDLE);
         head->listener->on_loaded(head, frame);
@@ -191,7 +191,7 @@ static void on_clear(struct head *head, json_t *frame)
     if (!is_running(head, frame))
         head_break(head, "it cleared the outputs of a cell that does not run");
     else if (waits != NULL && !json_is_boolean(waits))
-        head_break(head, "it cleared outputs, and whether at once is unclear");
+        head_break(head, "it cleared outputs, and \"wait\" is not a boolean");
     else
         head->listener->on_clear(head, json_is_true(waits));
 }
@@ -233,7 +233,7 @@ static void on_names(struct head *head, json_t *frame)
     struct err e;
     json_t *names = json_object_get(frame, "names");
     if (!head->is_asked) {
-        head_break(head, "a list of names that nobody asked for");
+        head_break(head, "it listed names without being asked");
     } else if (names_check(names, &e) < 0) {
         head_break(head, e.message);
     } else {
@@ -246,7 +246,7 @@ static void on_declared(struct head *head, json_t *frame)
 {
     struct err e;
     if (!head->is_asked_declared) {
-        head_break(head, "declarations that nobody asked for");
+        head_break(head, "it listed declarations without being asked");
     } else if (declarations_check(frame, &e) < 0) {
         head_break(head, e.message);
     } else {
@@ -270,9 +270,9 @@ static void on_is_complete(struct head *head, json_t *frame)
     while (names[i] != NULL && (status == NULL || strcmp(names[i], status) != 0))
         i++;
     if (head->judging != HEAD_ASKED_WHETHER_COMPLETE) {
-        head_break(head, "it judged a text that nobody asked about");
+        head_break(head, "it judged a text without being asked");
     } else if (names[i] == NULL) {
-        head_break(head, "whether a text is complete, without a known status");
+        head_break(head, "it judged a text with an unknown status");
     } else {
         head->judging = HEAD_ASKED_NOTHING;
         head->listener->on_judged(
@@ -291,7 +291,7 @@ static void on_hints(struct head *head, json_t *frame)
     const char *ev = json_string_value(json_object_get(frame, "ev"));
     bool is_answer = strcmp(ev, is_meaning ? "inspect" : "complete") == 0;
     if (!is_answer || (!is_meaning && head->judging != HEAD_ASKED_COMPLETIONS)) {
-        head_break(head, "it judged a text that nobody asked about");
+        head_break(head, "it judged a text without being asked");
     } else if ((is_meaning ? hints_check_meaning : hints_check_completions)(frame, &e) < 0) {
         head_break(head, e.message);
     } else {
@@ -314,9 +314,9 @@ static void on_tool(struct head *head, json_t *frame)
     bool has_result = json_object_get(frame, "result") != NULL;
     if (head->tool_call == 0 || !json_is_integer(id) ||
         (uint64_t)json_integer_value(id) != head->tool_call) {
-        head_break(head, "the result of a tool that nobody has called");
+        head_break(head, "it gave the result of a tool that was not called");
     } else if (has_result == (error != NULL) || (error != NULL && !is_tool_error(error))) {
-        head_break(head, "a tool that has neither a result nor an error");
+        head_break(head, "the answer of a tool is neither a result nor an error");
     } else {
         head->tool_call = 0;
         head->listener->on_tool(head, frame);

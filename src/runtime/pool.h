@@ -78,10 +78,10 @@ uint64_t pool_new_number(struct pool *pool);
 
 /* Every event of the warden that concerns heads, snapshots, rooms and zygotes. */
 void pool_on_event(struct pool *pool, const struct warden_event *event);
-/* It is about to go: who used its name now would lose their files. */
+/* The workspace is about to be removed: a new session of its name would lose its files. */
 bool pool_is_leaving(const struct pool *pool, const char *workspace);
 
-/* For heads of the future: those that wait and were made under others end. */
+/* Applies to new interpreters; pooled ones that were made under other limits are ended. */
 void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32_t size);
 
 size_t pool_n_ready(const struct pool *pool);

@@ -55,7 +55,7 @@ static struct session *runs_revive(struct cell_run *run, const struct store_note
     if (session != NULL)
         session_free(session);
     if (row->spec == NULL) {
-        err_set(e, ERR_CONFLICT, "nobody knows what the notebook's session was made of");
+        err_set(e, ERR_CONFLICT, "how the notebook's session was made is not known");
         err_advise(e, "Export it, and import it with a runtime.");
         return NULL;
     }

@@ -161,7 +161,7 @@ struct upstream_call *upstream_call(struct upstream *server, const char *there, 
 
 void upstream_forget(struct upstream_call *call)
 {
-    upstream_cancel(call, "nobody waits any more");
+    upstream_cancel(call, "the caller went away");
     upstream_call_free(call);
 }
 
@@ -411,7 +411,7 @@ static void upstream_on_line(void *context, const char *line, size_t len)
     _json_ json_t *message = NULL;
     char why[200];
     if (++server->n_idle_lines > UPSTREAM_IDLE_LINES) {
-        upstream_fall(server, "it sent a thousand messages that nobody asked for");
+        upstream_fall(server, "it sent a thousand messages without being asked");
         return;
     }
     if (json_read_object(line, len, &message, &e) < 0) {

@@ -475,7 +475,7 @@ static void test_hostile_trees_are_refused(void **state)
         {"{\"version\":1,\"counters\":{\"G\":1},\"nodes\":[" NODE("G1",
                                                                   "") "],"
                                                                       "\"embeddings\":[\"x\"]}",
-         "the research tree: embeddings has something that is none"},
+         "the research tree: embeddings has an item that is no embedding"},
         {"{\"version\":1,\"counters\":{},\"nodes\":[],\"dropped\":-1}",
          "the research tree: dropped is not a number of nodes"},
     };

@@ -198,12 +198,12 @@ static void nobody_is_adopted_in_place_of_a_copy(void **state)
         const char *code, *words;
     } attempts[] = {
         {"os.write(fds[0], b'c'); keep = fds[0]", "somebody else"},
-        {"copy(0)", "or is none"}, /* a child of the head */
-        {"if os.fork() == 0:\n"    /* an orphan: init's, not the warden's */
+        {"copy(0)", "or is no child"}, /* a child of the head */
+        {"if os.fork() == 0:\n"        /* an orphan: init's, not the warden's */
          "    copy(0)\n"
          "    os._exit(0)\n"
          "os.wait()",
-         "or is none"},
+         "or is no child"},
         {"os.close(fds[0])", "ended before"},
         {"keep = fds[0]", "not said anything"},
         {"pid = clone()\n"

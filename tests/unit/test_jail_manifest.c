@@ -89,13 +89,13 @@ static void what_could_lead_astray_is_refused(void **state)
     REFUSED("out of order", top, entry(MANIFEST_FILE, "b"), entry(MANIFEST_FILE, "a"));
     REFUSED("out of order", top, entry(MANIFEST_FILE, "a"), entry(MANIFEST_FILE, "a"));
     REFUSED("out of order", top, top);
-    REFUSED("a name is none", top, entry(MANIFEST_FILE, ".."));
-    REFUSED("a name is none", top, entry(MANIFEST_FILE, "/etc"));
-    REFUSED("a name is none", top, entry(MANIFEST_FILE, "missing/x"));
-    REFUSED("a name is none", top, entry(MANIFEST_DIR, "a"), entry(MANIFEST_FILE, "a/../x"));
-    REFUSED("a name is none", top, entry(MANIFEST_DIR, "a"), entry(MANIFEST_DIR, "a/"));
+    REFUSED("a name is invalid", top, entry(MANIFEST_FILE, ".."));
+    REFUSED("a name is invalid", top, entry(MANIFEST_FILE, "/etc"));
+    REFUSED("a name is invalid", top, entry(MANIFEST_FILE, "missing/x"));
+    REFUSED("a name is invalid", top, entry(MANIFEST_DIR, "a"), entry(MANIFEST_FILE, "a/../x"));
+    REFUSED("a name is invalid", top, entry(MANIFEST_DIR, "a"), entry(MANIFEST_DIR, "a/"));
     /* Below a link, which would lead out. */
-    REFUSED("a name is none", top, entry(MANIFEST_LINK, "a"), entry(MANIFEST_FILE, "a/x"));
+    REFUSED("a name is invalid", top, entry(MANIFEST_LINK, "a"), entry(MANIFEST_FILE, "a/x"));
     struct manifest_entry bad = entry(MANIFEST_FILE, "a");
     bad.mode = 0100644 & 0xffff;
     REFUSED("out of range", top, bad);

@@ -970,7 +970,7 @@ export interface Recall {
 export interface Recalled {
   /** What was to be found. */
   task: string;
-  /** What became of it, the last time; open: nobody has told. */
+  /** What became of it, the last time; open: it was not told. */
   outcome: "open" | "success" | "partial" | "failure";
   /** How it was explored. */
   action: string;
@@ -1310,7 +1310,7 @@ export interface Limits {
 
 /** Plan mode. */
 export interface Plan {
-  /** Why, as whoever entered it said. */
+  /** Why it was entered, if that was said. */
   reason?: string;
   /** Since when. */
   entered_at: string;
@@ -2052,7 +2052,7 @@ export interface Memory {
   task: string;
   /** How it was explored. */
   action: string;
-  /** What became of it, the last time; open: nobody has told. */
+  /** What became of it, the last time; open: it was not told. */
   outcome: "open" | "success" | "partial" | "failure";
   /** How well that went: 0 to 1. */
   q_value: number;

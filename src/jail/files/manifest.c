@@ -178,7 +178,7 @@ static bool check_place(struct manifest_reader *r, struct ancestors *a,
     size_t skipped = a->dirs[a->n - 1]->path_len;
     skipped += skipped > 0;
     if (!is_name(entry->path + skipped, entry->path_len - skipped))
-        return refuse(r, "a name is none, or its directory is missing");
+        return refuse(r, "a name is invalid, or its directory is missing");
     if (entry->type != MANIFEST_DIR)
         return true;
     if (a->n > MANIFEST_DEPTH_MAX)

@@ -48,7 +48,7 @@ static pid_t find_copy(const struct request *r, const struct jail *j, int pidfd,
     else if (is_known(pid))
         *ret_why = "somebody else spoke in place of the copy";
     else if (!is_living_child(pid))
-        *ret_why = "the copy ended before it was known, or is none";
+        *ret_why = "the copy ended before it was known, or is no child of the warden";
     else if (!census_is_same_jail(pid, j->init_pid))
         *ret_why = "the copy lives in another jail";
     else if (prison_is_traced(j,
