@@ -202,7 +202,7 @@ struct bench {
     struct bench_daemon without; /* no pool: every new session is a miss */
     struct bench_peer ipython;
     char ipython_version[64];
-    const char *posit_path; /* of the program posit-mcp-repl; NULL: it is not measured */
+    const char *posit_path; /* of the program posit-mcp-repl; NULL if it is not measured */
     struct bench_peer posit;
     bool is_ipython_absent, is_posit_absent, is_bwrap_absent, is_bwrap_tried;
     bool has_run[BENCH_SECTIONS_MAX]; /* each of bench_sections */

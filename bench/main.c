@@ -15,7 +15,7 @@
 
 struct options {
     bool is_quick, is_json;
-    const struct bench_section *only; /* NULL: all sections */
+    const struct bench_section *only; /* NULL for all sections */
     const char *baseline, *update;    /* paths, or NULL; one at the most */
     uint64_t text_mib;                /* 0: as usual */
     const char *posit, *output;       /* or NULL */

@@ -4,7 +4,7 @@
 #include "base/ids.h"
 
 struct map_entry {
-    char *key; /* NULL: never used; TOMBSTONE: removed */
+    char *key; /* NULL if never used; TOMBSTONE: removed */
     void *value;
 };
 

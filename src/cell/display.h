@@ -16,8 +16,8 @@ size_t display_size(const json_t *output);
 /* An image or an svg: worthless when cut. */
 bool display_is_picture(const json_t *output);
 /* A form of the output that fits into `room` bytes, as far as that can be: without its markup, with
- * its text cut at lines, or only a note. `where` says how all of it is read; NULL: not. Takes the
- * reference and returns one; counts what was left out. */
+ * its text cut at lines, or only a note. `where` says how all of it is read; NULL if it does not.
+ * Takes the reference and returns one; counts what was left out. */
 json_t *display_fit(json_t *output, size_t room, const char *where, uint64_t *omitted);
 /* The words of a formula or of marked text as a terminal shows them. NULL if the output has another
  * type, whose words are its text, or if "<... object>" is all that is said. */

@@ -11,7 +11,7 @@
 
 /* As it stands there, between the quotes if it has some. */
 struct output_text {
-    const char *data; /* NULL: there is none */
+    const char *data; /* NULL if there is none */
     size_t len;
 };
 

@@ -25,8 +25,8 @@ bool prose_has_message(const char *traceback, size_t len, const char *name, cons
                        size_t message_len);
 
 /* Appends a text of `total` bytes and `n_lines` line ends, of which only the first and the last
- * bytes are there, cut at lines where there are any. `where` says how to read the rest; NULL: not.
- * Returns the number of bytes left out. */
+ * bytes are there, cut at lines where there are any. `where` says how to read the rest; NULL if it
+ * does not. Returns the number of bytes left out. */
 uint64_t prose_write_cut(const char *head, size_t head_len, const char *tail, size_t tail_len,
                          uint64_t total, uint64_t n_lines, const char *where, struct buf *out);
 /* Likewise a text that is all there, within `share` bytes; whole if it fits. */

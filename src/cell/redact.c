@@ -736,7 +736,7 @@ static json_t *redact_string(const char *text, size_t len)
     return json_stringn(buf_str(&out), out.len);
 }
 
-/* What takes the place of a value, or NULL: it stays, and its parts were seen to. */
+/* What takes the place of a value, or NULL if it stays, and its parts were seen to. */
 static json_t *redact_value_of(json_t *value)
 {
     if (json_is_string(value))

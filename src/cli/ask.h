@@ -5,7 +5,7 @@
 #include "cli/show.h"
 
 struct cli_asker {
-    struct cli_show *show;   /* where the prompt is shown; NULL: only to people, on stderr */
+    struct cli_show *show;   /* where the prompt is shown; NULL if only to people, on stderr */
     bool has_stdin;          /* else there is nothing to read, and every answer is the end */
     struct cli_lines *lines; /* the caller's, or made here at the first question */
     bool is_own;             /* made here */

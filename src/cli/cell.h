@@ -7,8 +7,8 @@
 
 struct cli_cell {
     const char *session_id;
-    const char *how;  /* "exec" or "try"; NULL: exec */
-    const char *path; /* of a cell of a notebook, which brings its own code; NULL: by the above */
+    const char *how;  /* "exec" or "try"; NULL for exec */
+    const char *path; /* of a notebook's cell, which brings its own code; NULL if none */
     int64_t number;   /* to continue or to answer; 0: the cell that waits for input */
     const char *code; /* to run; checked with cli_cell_check_code */
     size_t code_len;
@@ -16,9 +16,9 @@ struct cli_cell {
     int64_t budget;            /* bytes; -1: the daemon's default, or what a live showing needs */
     int64_t yield_ms;          /* come back this soon if it still runs; -1: wait to the end */
     bool wants_names;          /* the answer shall hold all names */
-    const char *on_disconnect; /* "continue" or "cancel"; NULL: the daemon's default */
-    struct cli_show *show;     /* live output goes here; NULL: the answer holds it all */
-    struct cli_asker *asker;   /* answers its input requests; NULL: they are the caller's */
+    const char *on_disconnect; /* "continue" or "cancel"; NULL for the daemon's default */
+    struct cli_show *show;     /* live output goes here; NULL if the answer holds it all */
+    struct cli_asker *asker;   /* answers its input requests; NULL if they are the caller's */
     /* Set here. */
     int left_by;         /* the signal at which the cell was left alone; 0 if it was not */
     bool is_interrupted; /* by a Ctrl-C of the caller's, whatever the cell made of it */
@@ -29,7 +29,7 @@ struct cli_cell {
 int cli_cell_run(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer, struct err *e);
 int cli_cell_continue(struct cli_client *c, struct cli_cell *cell, json_t **ret_answer,
                       struct err *e);
-/* `text` NULL: the end of the input. */
+/* `text` is NULL at the end of the input. */
 int cli_cell_input(struct cli_client *c, struct cli_cell *cell, const char *text, size_t len,
                    json_t **ret_answer, struct err *e);
 

@@ -10,7 +10,7 @@
 
 struct cli_endpoint {
     char *data_dir; /* absolute; DIR/cella.sock is meant unless `host` is set */
-    char *host;     /* NULL: the UNIX socket */
+    char *host;     /* NULL for the UNIX socket */
     char *port;
     char *key; /* NULL if none is known */
 };
@@ -37,9 +37,9 @@ struct cli_request {
     /* Takes the body of an answer that is no error, piece by piece. False ends it. */
     cli_on_stream take_body;
     uint64_t deadline_ms;  /* monotonic; 0 if there is no deadline */
-    const char *upgrade;   /* to a WebSocket, with this key; NULL: not */
+    const char *upgrade;   /* to a WebSocket, with this key; NULL if not */
     cli_on_event on_event; /* if set a stream is asked for, and its events come here */
-    /* A signal arrived while waiting. False gives up. NULL: every signal does. */
+    /* A signal arrived while waiting. False gives up. NULL if every signal does. */
     bool (*on_signal)(void *context, int signo);
     /* Called about four times a second while nothing arrives. May be NULL. */
     void (*on_tick)(void *context);

@@ -24,7 +24,7 @@ struct step {
     const char *code;
     int64_t timeout_ms;
     const char *status;
-    const char *expect; /* in the value, the error or stdout; NULL: nothing */
+    const char *expect; /* in the value, the error or stdout; NULL if nothing */
     bool expects_image;
 };
 

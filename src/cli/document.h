@@ -15,7 +15,7 @@ struct cli_document_source {
     const char *path; /* "-": standard input */
     bool has_format;  /* else by the suffix of a script, or by what the file holds */
     enum notebook_format format;
-    const char *runtime; /* of a script whose name does not say it; NULL: python */
+    const char *runtime; /* of a script whose name does not say it; NULL for python */
 };
 int cli_document_read_bytes(const char *path, struct buf *text, struct err *e);
 int cli_document_read(const struct cli_document_source *source, struct document **ret,

@@ -33,7 +33,7 @@ enum { EXEC_TEMPORARY_IDLE_SECS = 60, EXEC_TIMEOUT_MAX_MS = 86400 * 1000 };
 struct exec_plan {
     struct cli_client *client;
     struct cli_session_spec spec;
-    const struct cli_language *language; /* of the code's file; NULL: not known */
+    const struct cli_language *language; /* of the code's file; NULL if not known */
     struct cli_session session;
     struct cli_cell cell;
     struct cli_show show;

@@ -9,8 +9,8 @@
 struct cli_daemon {
     const char *data_dir; /* absolute; exists */
     const char *listen;
-    const char *config;  /* NULL: the usual places */
-    const char *program; /* of cella; NULL: this one */
+    const char *config;  /* NULL for the usual places */
+    const char *program; /* of cella; NULL for this one */
     bool is_detached;    /* goes on after this program; else ends with it */
     char *url;           /* NULL, or CLI_URL_MAX bytes for the address it is ready on */
 };

@@ -38,14 +38,14 @@ struct cli_lines {
     char shown_prompt[128]; /* with its colours, for the editor */
     bool is_coloured;
     char *history_path;
-    EditLine *editor; /* NULL: plain lines */
+    EditLine *editor; /* NULL if lines are plain */
     History *history;
     bool is_answer;     /* not code: kept out of the history */
     struct buf pending; /* read and not yet given out */
     bool is_at_end;
-    cli_complete_fn on_complete; /* NULL: Tab indents */
+    cli_complete_fn on_complete; /* NULL if Tab indents */
     void *complete_context;
-    void (*on_wait)(void *context); /* NULL: nothing is to be done meanwhile */
+    void (*on_wait)(void *context); /* NULL if there is nothing to do meanwhile */
     void *wait_context;
 };
 

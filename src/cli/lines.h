@@ -20,7 +20,8 @@ enum { CLI_LINE_MAX = 1 << 20 };
 /* `history_path` may be NULL. */
 struct cli_lines *cli_lines_new(const char *history_path);
 /* Tab asks this how the line could go on, up to `len` bytes of it: {"start","end","matches"} as
- * session.complete has it, with what `end` counts ending at the cursor; NULL: nobody can tell. */
+ * session.complete has it, with what `end` counts ending at the cursor; NULL if that cannot be
+ * told. */
 typedef json_t *(*cli_complete_fn)(void *context, const char *line, size_t len);
 void cli_lines_complete_with(struct cli_lines *l, cli_complete_fn fn, void *context);
 /* While a line is waited for, `on_wait` is called from time to time. */

@@ -22,8 +22,8 @@ int cli_notebook_find(struct cli_client *c, const char *prefix, char ret_id[CLI_
 /* /v1/notebooks/ID/cells/CELL and `more`; the cell is an id or a number. */
 int cli_notebook_cell_path(const char *id, const char *cell, const char *more,
                            char ret_path[CLI_NOTEBOOK_PATH_SIZE], struct err *e);
-/* Sends a JSON object (NULL: an empty one) and prints what comes back with --json, else what `say`
- * makes of it (NULL: nothing). */
+/* Sends a JSON object (NULL for an empty one) and prints what comes back with --json, else what
+ * `say` makes of it (NULL if nothing). */
 int cli_notebook_send(const struct cli_args *args, struct cli_client *c, const char *method,
                       const char *path, json_t *body, void (*say)(const json_t *answer),
                       struct err *e);

@@ -19,7 +19,7 @@ struct cli_response {
     llhttp_t parser;
     llhttp_settings_t settings;
     cli_on_stream on_stream; /* takes the body of a text/event-stream */
-    cli_on_stream on_bytes;  /* takes that of any other answer that is no error; NULL: `body` */
+    cli_on_stream on_bytes;  /* of any other answer that is no error; NULL if `body` takes it */
     void *context;
     size_t head_bytes;
     bool is_head_over, is_over;

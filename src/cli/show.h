@@ -8,7 +8,7 @@
 struct cli_args;
 
 struct cli_show {
-    const char *image_dir; /* images are written here; NULL: only noted */
+    const char *image_dir; /* images are written here; NULL if they are only noted */
     /* Shows a picture at the terminal, true if it did; NULL if pictures are not shown. */
     bool (*on_picture)(void *context, const char *format, const struct buf *bytes);
     void *picture_context;

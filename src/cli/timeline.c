@@ -185,7 +185,7 @@ enum { INDENT_MAX = 64 }; /* levels that are drawn */
 
 struct node {
     int64_t id;
-    const json_t *checkpoint; /* NULL: the beginning, which the daemon does not list */
+    const json_t *checkpoint; /* NULL for the beginning, which the daemon does not list */
     size_t parent;            /* index; of the beginning: itself */
 };
 

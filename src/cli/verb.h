@@ -14,8 +14,8 @@ struct cli_args;
 struct cli_flag {
     const char *name;  /* "timeout", given as --timeout; NULL ends the list */
     char letter;       /* 'f', given as -f; 0 if there is none */
-    const char *value; /* what follows it, "DURATION" or "NAME VALUE"; NULL: a switch */
-    const char *doc;   /* NULL: it is for tests, and no help tells of it */
+    const char *value; /* what follows it, "DURATION" or "NAME VALUE"; NULL if it is a switch */
+    const char *doc;   /* NULL if it is for tests, and no help tells of it */
 };
 
 struct cli_verb {
@@ -28,7 +28,7 @@ struct cli_verb {
     const char *examples;
     /* The exit status, or -1 with the error, which main prints. */
     int (*run)(const struct cli_args *args, struct err *e);
-    const struct op *op;     /* that it was made from; NULL: it is hand-written */
+    const struct op *op;     /* that it was made from; NULL if it is hand-written */
     enum op_subject subject; /* of a hand-written one: its chapter in the help */
 };
 

@@ -198,7 +198,8 @@ static void cleanup_walk_archive(struct walk_archive **sa)
 
 #define _walk_archive_ __attribute__((cleanup(cleanup_walk_archive)))
 
-/* Only what decompresses in this process: libarchive can also run programs. NULL: no memory. */
+/* Only what decompresses in this process: libarchive can also run programs. NULL if there is no
+ * memory. */
 static struct walk_archive *walk_archive_new(struct archive_walk *walk,
                                              const struct archive_input *in, int depth)
 {

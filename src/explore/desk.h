@@ -7,7 +7,7 @@
 
 struct desk;
 
-struct desk *desk_new(struct crew *crew); /* borrowed; NULL: no threads */
+struct desk *desk_new(struct crew *crew); /* borrowed; NULL for no threads */
 void desk_free(struct desk *desk);        /* takes NULL */
 
 /* Maps a file under this key, in place of what had it; the descriptor is closed. What cannot be

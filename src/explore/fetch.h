@@ -24,7 +24,7 @@ struct fetch_request {
      * nothing. */
     const char *body;
     const json_t
-        *headers; /* an array of "Name: value"; NULL: none. Checked by fetch_header_is_fit */
+        *headers; /* an array of "Name: value"; NULL if none. Checked by fetch_header_is_fit */
     int to;       /* -1, or an empty file for the bytes as they came; closed in any case */
 };
 

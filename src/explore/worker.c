@@ -32,7 +32,7 @@ struct worker_held {
 /*   started --orders, answers--> … --killed, given up, or ended by itself--> reaped, freed
  * A process that was given up has no worker, and nobody hears of its end. */
 struct worker_process {
-    struct explore_worker *worker; /* NULL: given up */
+    struct explore_worker *worker; /* NULL if given up */
     pid_t pid;
     int pidfd, sock; /* sock: -1 once it was given up */
     struct loop_poll *on_end, *on_sock;
@@ -49,8 +49,8 @@ struct worker_process {
 
 struct explore_worker {
     uv_loop_t *loop;
-    struct worker_process *process; /* NULL: none */
-    struct explore_ask *current;    /* that the process works on; NULL: none */
+    struct worker_process *process; /* NULL if none */
+    struct explore_ask *current;    /* that the process works on; NULL if none */
     struct list waiting;            /* asks, oldest first */
     size_t n_waiting;
     uint64_t n_asked;
@@ -65,7 +65,7 @@ struct explore_ask {
     struct explore_source *sources; /* descriptors of its own */
     size_t n_sources;
     uint64_t limit_ms;
-    explore_answer_fn fn; /* NULL: forgotten */
+    explore_answer_fn fn; /* NULL if the caller went away */
     void *context;
 };
 

@@ -19,7 +19,7 @@ struct loop_timer *loop_timer_new(uv_loop_t *loop, loop_fn on_due, void *context
     return t;
 }
 
-static struct loop_timer *timer_running; /* whose function runs now; NULL: none */
+static struct loop_timer *timer_running; /* whose function runs now; NULL if none */
 
 static void timer_due(uv_timer_t *uv)
 {

@@ -611,7 +611,7 @@ static void fx_with_task(struct mcp_request *rq)
 static const struct fixture {
     const char *name;
     const char *doc;
-    const char *schema; /* NULL: no arguments */
+    const char *schema; /* NULL if it takes no arguments */
     request_fn run;     /* NULL if the tool always answers the same: */
     const char *answer; /* JSON; NULL if `run` answers */
 } fixture_tools[] = {

@@ -63,8 +63,8 @@ const struct call_clients *mcp_clients(const struct mcp *mcp);
  * Where what follows from one message goes. A transport embeds it in its connection. */
 
 struct mcp_link_ops {
-    /* A message before the answer. `id` is the event's, NULL: none. No bytes: an event that only
-     * tells its id. False if the client reads too slowly: then it was dropped. */
+    /* A message before the answer. `id` is the event's, NULL if it has none. No bytes: an event
+     * that only tells its id. False if the client reads too slowly: then it was dropped. */
     bool (*event)(struct mcp_link *link, const char *id, const char *json, size_t len);
     /* The answer; no bytes: there is nothing to say (202). `status` is HTTP's. */
     void (*answer)(struct mcp_link *link, int status, const char *json, size_t len);
@@ -75,8 +75,8 @@ struct mcp_link_ops {
 struct mcp_link {
     const struct mcp_link_ops *ops;
     bool takes_events;           /* the client reads streams */
-    struct mcp_request *request; /* that it waits for; NULL: none. Not of standard input. */
-    struct mcp_stream *stream;   /* whose events it shows; NULL: none */
+    struct mcp_request *request; /* that it waits for; NULL if none. Not of standard input. */
+    struct mcp_stream *stream;   /* whose events it shows; NULL if none */
     const char *session;         /* set by `initialize`: the session's id, for a header */
 };
 
@@ -87,9 +87,9 @@ void mcp_link_gone(struct mcp_link *link);
 
 /* The headers of a request that matter here. */
 struct mcp_headers {
-    const char *version, *method, *name, *session, *last_event; /* NULL: not sent */
+    const char *version, *method, *name, *session, *last_event; /* NULL if not sent */
     const char *agent;                                          /* whom it speaks for */
-    const char *tools; /* the sets of tools that are wanted; NULL: the default */
+    const char *tools; /* the sets of tools that are wanted; NULL for the default */
     /* Any header, by its name in lower case. */
     const char *(*find)(void *context, const char *name);
     void *context;

@@ -6,7 +6,7 @@
 enum { PROMPTS_TTL_MS = 300 * 1000, PROMPTS_ARGUMENTS = 2, PROMPTS_VALUE_MAX = 8192 };
 
 struct prompt_argument {
-    const char *name; /* NULL: there are no more */
+    const char *name; /* NULL behind the last one */
     const char *doc;
     bool is_required;
 };

@@ -39,12 +39,12 @@ struct mcp_more {
     void (*list)(struct mcp *mcp, const char *what, struct json_out *json);
     /* True if it has taken the request. */
     bool (*take)(struct mcp_request *rq);
-    const json_t *(*schema)(struct mcp *mcp, const char *tool); /* NULL: not one of these */
+    const json_t *(*schema)(struct mcp *mcp, const char *tool); /* NULL if it is not one of these */
 };
 
 struct mcp {
     struct mcp_config config;
-    const struct mcp_more *more; /* NULL: nothing */
+    const struct mcp_more *more; /* NULL if nothing */
     struct seal seal;
     struct call_clients has;
     struct list peers;
@@ -53,7 +53,7 @@ struct mcp {
     struct list listeners; /* requests that listen, of any client */
     struct list tasks;
     struct map tasks_by_id;
-    json_t *fixtures;           /* what the fixtures remember; NULL: nothing */
+    json_t *fixtures;           /* what the fixtures remember; NULL if nothing */
     struct loop_timer *sweeper; /* of idle peers and old tasks */
     uint64_t n_watched;         /* numbers the calls that watch resources */
     bool is_stopping;
@@ -64,8 +64,8 @@ struct mcp_peer {
     struct mcp *mcp;
     struct list in_all;
     char id[MCP_SESSION_SIZE];
-    struct mcp_link *line; /* of standard input; NULL: HTTP */
-    char *agent;           /* NULL: none was named */
+    struct mcp_link *line; /* of standard input; NULL if over HTTP */
+    char *agent;           /* NULL if none was named */
     char *tools;           /* sets of tools, with commas between */
     bool is_initialized;   /* by a legacy handshake */
     const char *version;   /* that was agreed on */
@@ -90,8 +90,8 @@ typedef void (*request_answers_fn)(struct mcp_request *rq, const json_t *answers
 
 struct mcp_request {
     struct mcp *mcp;
-    struct mcp_peer *peer; /* NULL: a modern one over HTTP */
-    struct mcp_link *link; /* NULL: nobody is there now, or a stream is */
+    struct mcp_peer *peer; /* NULL for a modern one over HTTP */
+    struct mcp_link *link; /* NULL if nobody is there now, or a stream is */
     struct mcp_stream *stream;
     struct list in_peer; /* or in the server's */
     struct list in_listeners;
@@ -100,14 +100,14 @@ struct mcp_request {
     struct mcp_caps caps;
     enum mcp_level level; /* of a modern one */
     const char *tools;
-    const char *agent, *caller; /* NULL: none */
+    const char *agent, *caller; /* NULL if none */
     struct arena arena;
     json_t *message; /* owned: id, method and params lie in it */
     const json_t *id;
     const char *method;
     json_t *params;        /* never NULL */
-    const json_t *token;   /* of progress; NULL: it is not wanted */
-    struct mcp_task *task; /* NULL: it is none */
+    const json_t *token;   /* of progress; NULL if it is not wanted */
+    struct mcp_task *task; /* NULL if it is none */
     /* Who gets the answer instead of the link: the result as an object, or a fault. */
     void (*deliver)(struct mcp_request *rq, const struct buf *result,
                     const struct rpc_fault *fault);
@@ -122,8 +122,8 @@ struct mcp_request {
                     const struct call_file *file); /* takes its descriptor */
     void (*on_event)(struct mcp_request *rq, const char *name, const char *json, size_t len);
 
-    request_fn on_end;        /* what was begun for it is given back; NULL: nothing was */
-    struct loop_timer *timer; /* NULL: none */
+    request_fn on_end;        /* what was begun for it is given back; NULL if nothing was */
+    struct loop_timer *timer; /* NULL if none */
     request_fn on_timer;
     struct loop_timer *ticker; /* of progress while nothing else is told */
     uint64_t started_ms, told_ms;

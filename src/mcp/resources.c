@@ -148,7 +148,7 @@ static void resources_on_fail(struct mcp_request *rq, const struct err *e)
 struct resources_file {
     struct mcp_request *rq;
     int fd;
-    struct loop_poll *poll; /* NULL: it is no pipe */
+    struct loop_poll *poll; /* NULL if it is no pipe */
     struct buf bytes;
     size_t wanted;
     const char *type;

@@ -11,5 +11,5 @@ void resources_read(struct mcp_request *rq);
 enum { RESOURCES_SESSION_SIZE = 128, RESOURCES_URI_MAX = 4096 /* bytes */ };
 /* The session of a URI of ours, as it is named there; false: it is no such URI. */
 bool resources_session(const char *uri, char session[RESOURCES_SESSION_SIZE]);
-/* The path of a file, within the URI; NULL: it is another resource. */
+/* The path of a file, within the URI; NULL if it is another resource. */
 const char *resources_file_path(const char *uri);

@@ -31,9 +31,9 @@ enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESPONSE };
 struct rpc_message {
     enum rpc_kind kind;
     json_t *root;
-    json_t *id; /* a text or a whole number; NULL: a notification, or an answer to nothing */
+    json_t *id; /* a text or a whole number; NULL for a notification, or an answer to nothing */
     const char *method; /* of requests and notifications */
-    json_t *params;     /* an object; NULL: none */
+    json_t *params;     /* an object; NULL if none */
     json_t *result;     /* of responses: this or `error` */
     json_t *error;
 };
@@ -42,7 +42,7 @@ struct rpc_message {
 struct rpc_fault {
     enum rpc_code code;
     char message[640];
-    json_t *data; /* owned; NULL: none */
+    json_t *data; /* owned; NULL if none */
 };
 
 /* 0, or -1 with the fault. `ret->root` is the caller's also then, so that the answer can have the

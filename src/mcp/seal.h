@@ -27,12 +27,12 @@ void seal_init(struct seal *s);
 /* What a seal is bound to: whom the request speaks for and what it asks, so that the state of one
  * request cannot be given to another. */
 struct seal_bond {
-    const char *agent; /* NULL: nobody in particular */
+    const char *agent; /* NULL for nobody in particular */
     const char *method;
-    const char *name;   /* of the tool or prompt; NULL: none */
-    const json_t *args; /* NULL: none */
+    const char *name;   /* of the tool or prompt; NULL if none */
+    const json_t *args; /* NULL if none */
 };
-/* The text, which the caller frees. `state` is borrowed. NULL: it is too large. */
+/* The text, which the caller frees. `state` is borrowed. NULL if it is too large. */
 char *seal_close(struct seal *s, const struct seal_bond *bond, const json_t *state);
 /* The state, which the caller owns; NULL with why not. A seal opens once. */
 json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text,

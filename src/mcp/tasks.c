@@ -27,14 +27,14 @@ struct mcp_task {
     struct mcp *mcp;
     struct list in_all;
     char id[TOKEN_SIZE];
-    char *agent; /* who may ask for it; NULL: who has the key */
+    char *agent; /* who may ask for it; NULL for who has the key */
     enum task_status status;
     enum task_status ending;         /* that it has once its result is safe */
     bool is_told;                    /* the client knows of it */
     uint64_t created_ms, updated_ms; /* wall */
     uint64_t expires_ms;             /* monotonic; 0: it works */
-    struct mcp_request *request;     /* NULL: it has ended */
-    struct store_call *saving;       /* NULL: nothing is */
+    struct mcp_request *request;     /* NULL once it has ended */
+    struct store_call *saving;       /* NULL if nothing is */
     char *result;                    /* an object, or of one that failed the error; or NULL */
     size_t result_len;
 };

@@ -14,7 +14,7 @@ struct mcp_watch {
     struct call call;
     bool has_call, is_over;
     char *uri, *agent;
-    const char *path; /* of a file, in the uri; NULL: it is none, or the notebook is watched */
+    const char *path; /* of a file, in the uri; NULL if it is none, or the notebook is watched */
     bool has_news;    /* that are told when the timer is due */
     struct loop_timer *timer;
     watch_fn fn;

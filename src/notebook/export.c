@@ -27,7 +27,7 @@ struct export_task {
     char id[UUID_SIZE];
     uv_work_t work;
     struct document *doc;
-    char *metadata; /* JSON; NULL: none */
+    char *metadata; /* JSON; NULL if none */
     struct raw_cell *raw;
     size_t n_raw;
     uint64_t n_read;                       /* cells */

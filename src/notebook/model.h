@@ -36,18 +36,18 @@ struct notebook_cell {
     size_t source_len;
     enum cell_state state;
     int64_t execution_count;        /* 0: not run */
-    char *created_at, *executed_at; /* RFC 3339; NULL: not known */
+    char *created_at, *executed_at; /* RFC 3339; NULL if not known */
     double execution_time;          /* seconds; negative: not known */
     bool is_undone;                 /* what it did was taken back; only written */
     json_t *outputs;                /* array; of code cells */
     json_t *metadata;               /* object; without what has a field here */
-    json_t *attachments;            /* object, name -> media type -> base64; NULL: none */
+    json_t *attachments;            /* object, name -> media type -> base64; NULL if none */
 };
 
 struct document {
-    char *title;   /* NULL: none */
+    char *title;   /* NULL if none */
     char *runtime; /* "python", "node", "bash", or the name of a language that Cella does not run */
-    char *user_id, *session_id, *created_at, *updated_at; /* NULL: not known */
+    char *user_id, *session_id, *created_at, *updated_at; /* NULL if not known */
     int64_t execution_count;
     json_t *metadata; /* object; without what has a field here */
     struct notebook_cell *cells;
@@ -84,7 +84,7 @@ struct notebook_language {
 };
 const struct notebook_language *notebook_language(const struct document *doc); /* never NULL */
 const char *notebook_language_name(const struct document *doc); /* also of unknown ones */
-const char *notebook_runtime_of(const char *language);          /* NULL: Cella does not run it */
+const char *notebook_runtime_of(const char *language);          /* NULL if Cella does not run it */
 
 static inline void cleanup_document(struct document **doc)
 {

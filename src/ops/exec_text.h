@@ -6,7 +6,7 @@
 
 /* A reader that has the tools of the set `core` and is told of these, not of requests. */
 struct exec_reader {
-    const char *session; /* as it has to name the session to them; NULL: it need not */
+    const char *session; /* as it has to name the session to them; NULL if it need not */
 };
 
 /* `reader` is NULL if whoever reads has requests. */

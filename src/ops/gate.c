@@ -41,11 +41,11 @@ const char *const op_meanings[OP_MEANINGS] = {
 struct visit {
     struct call *call;
     unsigned uses;
-    const struct op_param *by_meaning[OP_MEANINGS]; /* NULL: it has no such parameter */
-    struct session *session;      /* that it is about; NULL: none, or none that exists */
+    const struct op_param *by_meaning[OP_MEANINGS]; /* NULL if there is no such parameter */
+    struct session *session; /* that it is about; NULL if it is about none, or none that exists */
     const struct session *joined; /* likewise */
     const char *owner;            /* of what it is about or makes */
-    const char *runtime;          /* NULL: unknown, or the operation's to refuse */
+    const char *runtime;          /* NULL if unknown, or the operation's to refuse */
 };
 
 /* Why a call may not run. */
@@ -55,7 +55,7 @@ struct obstacle {
     const char *name;
 };
 
-/* The text that was given for what has this meaning; NULL: none. */
+/* The text that was given for what has this meaning; NULL if there is none. */
 static const char *given(const struct visit *v, enum op_meaning meaning)
 {
     const struct op_param *p = v->by_meaning[meaning];

@@ -21,7 +21,7 @@ struct health {
 
 /* What came of running a line of code. */
 struct check {
-    const char *failure; /* NULL: none */
+    const char *failure; /* NULL if none */
     double ms;
 };
 

@@ -18,13 +18,14 @@ enum {
         .doc = what                                                                                \
     }
 
-/* Whether a session of this agent (NULL: the default one) may be called so. `self` is the one that
- * may have the name already; NULL: none. */
+/* Whether a session of this agent (NULL for the default one) may be called so. `self` is the one
+ * that may have the name already; NULL if none has it. */
 int naming_check(const struct call *call, const char *agent, const char *name,
                  const struct session *self, struct err *e);
 /* An object of texts, as the schema has it; empty texts stand for labels that are removed. */
 int naming_check_labels(const json_t *labels, struct err *e);
-/* What is left of `before` (NULL: none) when `changes` are made; NULL if nothing is. The caller's.
+/* What is left of `before` (NULL if there was nothing) when `changes` are made; NULL if nothing is.
+ * The caller's.
  */
 json_t *naming_merge(const json_t *before, const json_t *changes);
 

@@ -33,7 +33,7 @@ static const struct op_param notebook_create_params[] = {
 struct creating {
     struct call *call;
     struct session *session; /* NULL once it has started: then it is found by its id */
-    struct task *under_way;  /* NULL: none */
+    struct task *under_way;  /* NULL if none */
     struct store_call *look; /* likewise */
     char id[UUID_SIZE];
     const char *metadata;

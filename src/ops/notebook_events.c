@@ -9,7 +9,7 @@ static const struct op_param notebook_events_params[] = {OP_PARAM_NOTEBOOK, {0}}
 /* In the call's arena. */
 struct watching {
     struct call *call;
-    struct store_call *look; /* whether there is such a notebook; NULL: that is known */
+    struct store_call *look; /* whether there is such a notebook; NULL once that is known */
     struct watcher *watcher;
     uint64_t n_events;
     uint64_t n_dropped; /* since it was last told */

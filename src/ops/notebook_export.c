@@ -29,7 +29,7 @@ static const struct op_param notebook_export_params[] = {
 /* A document on its way through a worker thread. */
 struct exporting {
     uv_work_t uv;
-    struct call *call; /* NULL: nobody waits any more */
+    struct call *call; /* NULL if the caller went away */
     int dir;           /* where a file without a name may be made; borrowed */
     struct task *under_way;
     struct document *doc;

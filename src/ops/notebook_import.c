@@ -48,7 +48,7 @@ static const struct op_param notebook_import_params[] = {
 struct importing {
     uv_work_t uv;
     struct call *call;
-    struct document *doc; /* NULL: `err` says why there is none */
+    struct document *doc; /* NULL if there is none; `err` says why */
     struct task *under_way;
     struct err err;
 };

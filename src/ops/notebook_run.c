@@ -33,7 +33,7 @@ static const struct op_param notebook_run_params[] = {
 
 /* It outlives its call if it goes on without it. */
 struct running {
-    struct call *call; /* NULL: nobody waits any more */
+    struct call *call; /* NULL if the caller went away */
     struct task *under_way;
     struct buf out; /* the answer so far: the cells */
     struct json_out json;

@@ -61,7 +61,7 @@ enum op_meaning {
     OP_MEANS_LIMITS,   /* an object of session_limits */
     OP_MEANINGS,       /* how many there are */
 };
-extern const char *const op_meanings[OP_MEANINGS]; /* their names; NULL: none */
+extern const char *const op_meanings[OP_MEANINGS]; /* their names; NULL if none */
 
 /* How a number is written in the command line. */
 enum op_unit {
@@ -99,7 +99,7 @@ struct op_member {
     bool is_nullable;
     const struct op_shape *shape; /* OBJECT: the object; LIST: each of its entries */
     const char *const *choices;   /* CHOICE, TEXT: NULL-terminated */
-    const char *column; /* its heading where people are shown a table; NULL: it is not shown */
+    const char *column; /* its heading where people are shown a table; NULL if it is not shown */
     const char *doc;
 };
 
@@ -127,10 +127,10 @@ struct op_verb {
     /* Parameters that are given by their place, in this order. The first ones are required; one
      * whose name ends in "?" may be left out, and "..." stands for one that may be given again,
      * each being a call of its own. */
-    const char *const *takes; /* NULL-terminated; NULL: none */
+    const char *const *takes; /* NULL-terminated; NULL if none */
     const char *summary;      /* a line of `cella --help` */
-    const char *about;        /* a paragraph of `cella WORDS --help`; NULL: the operation's doc */
-    const char *examples;     /* command lines, one below the other */
+    const char *about;    /* a paragraph of `cella WORDS --help`; NULL for the operation's doc */
+    const char *examples; /* command lines, one below the other */
 };
 
 enum op_flags {
@@ -193,7 +193,7 @@ struct op {
     const char *doc; /* one sentence, for people */
     void (*run)(struct call *call);
     const struct op_shape *result;
-    const struct op_shape *other_result; /* NULL: `result` is the only one */
+    const struct op_shape *other_result; /* NULL if `result` is the only one */
     const char *sends;                   /* instead of a result, bytes: what they are */
     int status;                          /* of HTTP when it succeeds; 0: 200 */
     int other_status;                    /* likewise; 0: none */
@@ -201,22 +201,23 @@ struct op {
     unsigned errors;     /* OP_ERR(...) it can fail with beside those of op_errors() */
     const char *example; /* arguments of one call, as JSON. $session, $notebook, $cell and so on
                             stand for what tests/harness/stage.py makes for it. */
-    const struct op_verb *verb; /* NULL: `cella call` alone has it, or it has a verb of its own */
-    /* A mutating operation some of whose calls only read. NULL: none of them. */
+    const struct op_verb *verb; /* NULL if `cella call` alone has it, or a verb written by hand */
+    /* A mutating operation some of whose calls only read. NULL if none of them does. */
     bool (*only_reads)(const struct call *call);
-    /* Which of its OP_USES this call will do. NULL: all of them. */
+    /* Which of its OP_USES this call will do. NULL for all of them. */
     unsigned (*uses)(const struct call *call);
-    const char *tool; /* what agents call it; NULL: by its name */
-    /* The set of tools that it belongs to: "core" …; NULL: it is not offered to models. */
+    const char *tool; /* what agents call it; NULL if by the operation's name */
+    /* The set of tools that it belongs to: "core" …; NULL if it is not offered to models. */
     const char *toolset;
     const char *tool_doc; /* what models are told of it, who pay for each word */
     unsigned hints;       /* OP_DESTROYS … of tools */
-    /* Of tools: fills in what the caller left out, before the gate looks. NULL: nothing. */
+    /* Of tools: fills in what the caller left out, before the gate looks. NULL if there is nothing
+     * to fill in. */
     void (*prepare)(struct call *call);
 };
 
 extern const struct op *const op_table[];   /* NULL-terminated */
-const struct op *op_find(const char *name); /* NULL: there is none */
+const struct op *op_find(const char *name); /* NULL if there is none */
 /* All the codes that it can fail with, as OP_ERR() has them. */
 unsigned op_errors(const struct op *op);
 /* Every shape once that the answers of these operations are made of, in a list that ends with NULL:
@@ -231,7 +232,7 @@ struct call_file {
     const char *name; /* UTF-8 */
     const char *type; /* of its content */
     /* Changes with the bytes, in quotes: then it is a picture that a page may show, and that the
-     * client may keep if it asks again. NULL: it is to be saved, and not kept. */
+     * client may keep if it asks again. NULL if it is to be saved, and not kept. */
     const char *tag;
     const char *version;  /* likewise of a file that is to be saved, parts of which can be had */
     bool is_part;         /* `bytes` from `first` on, of `total` */
@@ -245,7 +246,7 @@ struct call_sink {
     void (*fail)(struct call *call, const struct err *e);
     void (*send_file)(struct call *call, const struct call_file *file); /* instead of reply */
     /* Instead of reply: the surface passes the request on to what listens there, and its answer
-     * back. NULL: it cannot. */
+     * back. NULL if it cannot. */
     void (*tunnel)(struct call *call, struct session *session, uint16_t port);
     /* Likewise: the client sits at a terminal there. */
     void (*terminal)(struct call *call, struct session *session,
@@ -270,33 +271,33 @@ struct call {
     const struct op *op;
     struct engine *engine;
     struct policy *policy;
-    struct documents *documents;        /* NULL: nothing outlives the daemon */
-    struct image_boxes *boxes;          /* make pictures smaller; NULL: there are none */
-    const struct call_clients *clients; /* NULL: not known to this surface */
-    /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL: whoever has
-     * the key, and may see everything; what is made then is the default agent's. */
+    struct documents *documents;        /* NULL if nothing outlives the daemon */
+    struct image_boxes *boxes;          /* make pictures smaller; NULL if there are none */
+    const struct call_clients *clients; /* NULL if the surface does not know them */
+    /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL for whoever
+     * has the key, and may see everything; what is made then is the default agent's. */
     const char *agent;
-    const char *host; /* as the client calls this server; NULL: by no name */
-    /* Whose default sessions a tool uses: a client, by a name of the surface's; NULL: the agent's
-     * own. */
+    const char *host; /* as the client calls this server; NULL if by no name */
+    /* Whose default sessions a tool uses: a client, by a name of the surface's; NULL for the
+     * agent's own. */
     const char *caller;
-    struct tool_call *tool;            /* it is a tool's: how that answers; NULL: it is none */
-    const struct agents_grant *grant;  /* what holds for it, by the gate; NULL: nothing does */
-    const struct session_usual *usual; /* and what its session was made with; NULL: nothing */
-    const char *known_tags; /* what the client has already, as If-None-Match tells it; NULL: none */
-    struct arena arena;     /* lives as long as the call */
-    json_t *args;           /* path, query and body in one checked object */
+    struct tool_call *tool; /* it is a tool's: how that answers; NULL if it is no tool's */
+    const struct agents_grant *grant;  /* what holds for it, by the gate; NULL if nothing does */
+    const struct session_usual *usual; /* and what its session was made with; NULL if nothing */
+    const char *known_tags;       /* what the client has, as If-None-Match tells; NULL if none */
+    struct arena arena;           /* lives as long as the call */
+    json_t *args;                 /* path, query and body in one checked object */
     const char *range, *if_range; /* what the client wants of a file, as the headers say; or NULL */
     int64_t body_bytes;           /* OP_TAKES_BYTES: as announced; -1: that is not known */
     bool wants_stream;
     bool wants_text;        /* the client prefers text to JSON, where an operation has both */
     bool wants_html;        /* it prefers a page to both: a person with a browser */
     int64_t range_total;    /* set by the operation that fails with ERR_RANGE: the file's size */
-    const char *reply_type; /* set by the operation: its reply is of this type; NULL: JSON */
+    const char *reply_type; /* set by the operation: its reply is of this type; NULL for JSON */
     bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */
     /* Set by the daemon alone, so that code cannot pretend it: the code of a cell calls, */
     bool is_from_code;
-    const struct toolbox_chain *chain; /* and the chain that the call belongs to; NULL: none */
+    const struct toolbox_chain *chain; /* and the chain that the call belongs to; NULL if none */
     const struct call_sink *sink;
     void (*on_gone)(struct call *call);    /* set by the operation: the client went away */
     void (*on_drained)(struct call *call); /* likewise: it has taken all events so far */

@@ -155,7 +155,7 @@ bool call_wants_images(const struct call *call);             /* with their data 
 size_t call_pictures(const struct call *call, size_t usual); /* bytes beside the budget */
 const struct jail_limits *call_limits(struct call *call);    /* in its arena */
 const char *call_owner(const struct call *call);             /* of what it makes; never NULL */
-/* Whether the call may know of what belongs to this agent (NULL: the default one). */
+/* Whether the call may know of what belongs to this agent (NULL for the default one). */
 bool call_sees(const struct call *call, const char *agent);
 
 /* The session that the call names; NULL if the call was answered with the error. */

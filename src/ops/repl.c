@@ -515,7 +515,7 @@ static void repl_run(struct call *call)
     struct repl_call *repl = arena_alloc(&call->arena, sizeof(*repl));
     repl->call = call;
     repl->agent = call_owner(call);
-    repl->rules = call->grant != NULL ? &call->grant->repl : NULL; /* NULL: no such action */
+    repl->rules = call->grant != NULL ? &call->grant->repl : NULL; /* NULL if no such action */
     call->op_state = repl;
     struct err e;
     if (start(repl, &e) < 0)

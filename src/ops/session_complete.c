@@ -20,8 +20,8 @@ static size_t byte_at(const char *text, size_t len, size_t n_characters)
     return i;
 }
 
-/* Of a busy session: the names that it had at the end of an earlier cell. NULL: they are not known,
- * or something else than a name stands at the cursor. The caller's. */
+/* Of a busy session: the names that it had at the end of an earlier cell. NULL if they are not
+ * known, or something else than a name stands at the cursor. The caller's. */
 static json_t *find_names(const struct call *call, const struct session *session)
 {
     const char *code = call_text(call, "code", "");

@@ -45,7 +45,7 @@ void file_call_order(struct call *call, const struct warden_file_order *what, in
 
 /* In the call's arena. */
 struct file_reading {
-    struct file_order *order; /* NULL: it was carried out */
+    struct file_order *order; /* NULL once it was carried out */
     int pipe;
 };
 

@@ -12,13 +12,13 @@
 /* Outlives its call if a worker has it. */
 struct file_upload {
     uv_work_t uv;
-    struct call *call; /* NULL: the client went away */
+    struct call *call; /* NULL if the client went away */
     struct engine *engine;
     char session_id[UUID_SIZE];
     struct warden_file_order what;
     const struct file_listener *listener;
-    call_kept_fn then;        /* instead of an order: what becomes of the bytes; NULL: the order */
-    struct file_order *space; /* asks how much is free; NULL: that is known */
+    call_kept_fn then;        /* takes the bytes instead of an order; NULL if the order does */
+    struct file_order *space; /* asks how much is free; NULL once that is known */
     uint64_t free_bytes;      /* for all uploads to this session together */
     uint64_t bytes;           /* that came */
     struct blob_writer *writer;

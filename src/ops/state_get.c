@@ -18,7 +18,7 @@ static const struct op_param state_get_params[] = {
 struct state_getting {
     struct call *call;
     struct store_call *under_way;
-    struct store_state *state; /* NULL: it is not asked for, or not there yet */
+    struct store_state *state; /* NULL if it is not asked for, or not there yet */
     struct store_named named;
 };
 

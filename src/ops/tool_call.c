@@ -28,7 +28,8 @@ static const char *tool_owner(const struct call *call, char owner[OWNER_SIZE])
     return owner;
 }
 
-/* The caller's default session of this language (NULL: any) that worked last; NULL: none. */
+/* The caller's default session of this language (NULL for any) that worked last; NULL if there is
+ * none. */
 static struct session *tool_default(const struct call *call, const char *language,
                                     tool_fits_fn fits)
 {
@@ -103,7 +104,7 @@ void tool_prepare(struct call *call)
     tool_prepare_fitting(call, NULL);
 }
 
-/* What "session" leads to: a name or an id; NULL: nothing that lives. A dead session is found by
+/* What "session" leads to: a name or an id; NULL if nothing that lives. A dead session is found by
  * its id alone, for its name can be given again. */
 static struct session *tool_look(const struct call *call)
 {

@@ -31,17 +31,17 @@ struct tool_call {
     const struct call_sink *sink; /* the surface's */
     bool is_whole;            /* the surface has tools only: a failure is a tool's answer, too */
     bool cancels;             /* code is interrupted if the client goes away */
-    const char *session;      /* as the caller named it; NULL: it did not */
+    const char *session;      /* as the caller named it; NULL if it was not named */
     uint64_t budget;          /* bytes of output that it asked for; 0: it did not */
-    const char *made;         /* the name of a session that was made for the call; NULL: none */
+    const char *made;         /* the name of a session that was made for the call; NULL if none */
     bool is_error;            /* the words tell of something that failed */
-    tool_answer_fn on_answer; /* of the operation that the call became; NULL: it is the tool */
-    tool_bytes_fn on_bytes;   /* likewise; NULL: it sends none */
+    tool_answer_fn on_answer; /* of the operation that the call became; NULL if it is the tool */
+    tool_bytes_fn on_bytes;   /* likewise; NULL if the operation sends none */
     size_t bytes_max;         /* of them are read */
     int64_t offset;           /* where what is read begins */
-    const char *search;       /* what is looked for; NULL: nothing */
+    const char *search;       /* what is looked for; NULL if nothing */
     const char *body;         /* for an operation that takes bytes: call->body_bytes of them */
-    struct tool_answer *kept; /* that waits for a smaller picture; NULL: none does */
+    struct tool_answer *kept; /* that waits for a smaller picture; NULL if none does */
     bool has_sent_body;
 };
 

@@ -12,7 +12,7 @@ enum { READ_STEP = 64 * 1024, READ_PATIENCE_MS = 30 * 1000 };
 /* Outlives its call if a worker has it. */
 struct tool_reading {
     uv_work_t uv;
-    struct call *call; /* NULL: the client went away */
+    struct call *call; /* NULL if the client went away */
     int fd;
     uint64_t total; /* bytes of the file */
     size_t wanted;

@@ -19,11 +19,11 @@ struct toolbox_chain {
 /* A call of a tool that has ended, as the session's log keeps it. */
 struct toolbox_record {
     const char *tool;
-    const char *via;    /* the function that code has called: "TOOL" …; NULL: none, a request */
-    const json_t *args; /* NULL: they could not be read */
-    const struct toolbox_chain *chain; /* NULL: it is in none */
+    const char *via;    /* the function that code called: "TOOL" …; NULL for a request */
+    const json_t *args; /* NULL if they could not be read */
+    const struct toolbox_chain *chain; /* NULL if it is in none */
     uint64_t elapsed_us;
-    const json_t *result;  /* NULL: it failed, */
+    const json_t *result;  /* NULL if the call failed, */
     const struct err *err; /* for this reason */
 };
 
@@ -40,7 +40,7 @@ struct toolbox_visit {
     struct assist *assist;
     struct call inner;             /* TOOLBOX_OPERATION */
     struct exploring_order *order; /* TOOLBOX_HTTP, TOOLBOX_LLM */
-    json_t *answers;               /* TOOLBOX_LLM: those that have come; NULL: none */
+    json_t *answers;               /* TOOLBOX_LLM: those that have come; NULL if none */
     struct upstream_call *upstream;
 };
 

@@ -5,8 +5,8 @@
 
 /* Whom a request speaks for. The names are the request's own. */
 struct agents_claim {
-    const char *agent;   /* NULL: CONFIG_DEFAULT_AGENT */
-    const char *binding; /* the plugin it came through; NULL: none */
+    const char *agent;   /* NULL for CONFIG_DEFAULT_AGENT */
+    const char *binding; /* the plugin it came through; NULL if none */
 };
 
 /* What applies to one request: the binding's settings if there is one, else the agent's; of what

@@ -49,8 +49,8 @@ struct config_domains {
 /* Which tools of the toolbox an agent's code may call: their names, or their permissions as
  * "@network". Lists end with NULL. */
 struct config_toolbox_rules {
-    const char *const *allow; /* NULL: all */
-    const char *const *deny;  /* NULL: none; stronger than `allow` */
+    const char *const *allow; /* NULL for all */
+    const char *const *deny;  /* NULL if none; stronger than `allow` */
 };
 
 struct config_agent {
@@ -64,7 +64,7 @@ struct config_agent {
 /* Replaces what the agent has when a request comes through this plugin. */
 struct config_binding {
     const char *plugin;
-    const char *agent; /* NULL: any that has no binding of its own for the plugin */
+    const char *agent; /* NULL for any that has no binding of its own for the plugin */
     bool has_repl;     /* else the agent's applies */
     struct config_repl repl;
 };
@@ -100,15 +100,15 @@ struct config_issuer {
     const char *const *keys;      /* files: absolute paths of JWK sets or PEM */
     const char *const *scopes;    /* all of which a token must have; perhaps none */
     unsigned algorithms;          /* of enum config_algorithm; never 0 */
-    const char *agent_claim;      /* the claim that names the agent; NULL: none does */
-    const char *agent; /* of tokens without that claim; NULL: such tokens are refused. Never NULL
+    const char *agent_claim;      /* the claim that names the agent; NULL if none does */
+    const char *agent; /* of tokens without that claim; NULL if such tokens are refused. Never NULL
                           without `agent_claim` */
 };
 
 enum config_algorithm { CONFIG_EDDSA = 1 << 0, CONFIG_RS256 = 1 << 1 };
 
 struct config_oauth {
-    const char *resource; /* "https://host:port", as clients call this server; NULL: as they did */
+    const char *resource; /* "https://host:port", as clients call us; NULL if as they did */
     uint32_t leeway_secs; /* by which clocks may differ */
     struct config_issuer *issuers;
     size_t n_issuers; /* 0: no tokens are taken */

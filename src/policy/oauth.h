@@ -19,7 +19,7 @@ struct oauth;
 struct oauth_caller {
     const char *agent;   /* never NULL */
     const char *issuer;  /* never NULL */
-    const char *subject; /* "sub"; NULL: it has none */
+    const char *subject; /* "sub"; NULL if it has none */
 };
 
 /* `ret_oauth` is NULL if the configuration names no issuer. Keeps pointers into the configuration.

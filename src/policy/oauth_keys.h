@@ -16,7 +16,7 @@ enum {
 struct oauth_key {
     EVP_PKEY *pkey;
     enum config_algorithm algorithm; /* the only one it is used with */
-    char *kid;                       /* NULL: the file gives it no name */
+    char *kid;                       /* NULL if the file gives it no name */
 };
 
 struct oauth_keys {

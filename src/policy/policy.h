@@ -13,7 +13,7 @@ struct session;
 struct policy {
     const struct config *config; /* in force: the one it began with, or `reloaded` */
     struct config reloaded;
-    struct oauth *oauth;    /* tokens that are taken beside the key; NULL: none are */
+    struct oauth *oauth;    /* tokens that are taken beside the key; NULL if none are */
     struct map agent_plans; /* struct plan, by the agent's id; those in plan mode */
 };
 
@@ -41,4 +41,4 @@ int policy_enter_plan(struct policy *p, const char *agent, const char *reason, s
 void policy_resume_plan(void *policy, const char *agent, const char *reason,
                         uint64_t entered_at_ms);
 void policy_leave_plan(struct policy *p, const char *agent);
-const struct plan *policy_plan_of(const struct policy *p, const char *agent); /* NULL: none */
+const struct plan *policy_plan_of(const struct policy *p, const char *agent); /* NULL if none */

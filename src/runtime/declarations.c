@@ -42,7 +42,7 @@ static bool is_object_of(json_t *object, const struct text_member *members)
     return true;
 }
 
-/* `members` NULL: of texts. */
+/* `members` NULL if they are texts. */
 static bool declarations_is_list(const json_t *list, const struct text_member *members)
 {
     size_t i;

@@ -102,7 +102,7 @@ struct head_question {
 };
 
 struct head_judgement {
-    json_t *hints; /* on completions or the meaning: hints.h; NULL: nobody could tell */
+    json_t *hints; /* on completions or the meaning: hints.h; NULL if there are none to give */
     enum head_completeness status;
     bool goes_on;    /* complete, but what follows may belong to it: an indented block of Python */
     unsigned indent; /* columns that the next line is likely to begin at */
@@ -119,12 +119,12 @@ struct head_fork {
     uint64_t id;
     bool is_forked;
     unsigned threads;   /* of the head at that moment; 0: it can never be copied */
-    const char *reason; /* why not; NULL: it forked, or it did not say */
+    const char *reason; /* why not; NULL if it forked, or the driver did not say */
 };
 
 /* Callbacks may release the head. */
 struct head_listener {
-    /* `notes`: of one that was woken, what it could not put right; NULL: it walked in. */
+    /* `notes`: of one that was woken, what it could not put right; NULL if it was not woken. */
     void (*on_ready)(struct head *head, const json_t *notes);
     void (*on_forked)(struct head *head, const struct head_fork *fork);
     /* What head_load brought back, and what not. */
@@ -201,7 +201,7 @@ struct head {
     uint64_t running_id; /* the cell; 0 if none */
     bool has_called;     /* an operation, in this turn of the loop */
     struct loop_timer
-        *turn; /* the next one, in which other frames are read; NULL: none was needed */
+        *turn; /* the next one, in which other frames are read; NULL if none was needed */
     struct head_work *work; /* a long frame being read by a worker thread */
     uv_loop_t *loop;
     unsigned n_holds; /* functions that are using it */
@@ -221,8 +221,8 @@ void head_disown(struct head *head);
 int head_take_channel(struct head *head);
 void head_on_event(struct head *head, const struct warden_event *event);
 
-/* Before the first cell: where it works (NULL: as it is) and what its environment holds besides
- * (an object of strings, or NULL). */
+/* Before the first cell: where it works (NULL if it stays as it is) and what its environment holds
+ * besides (an object of strings, or NULL). */
 int head_setup(struct head *head, const char *cwd, const json_t *env, struct err *e);
 
 struct head_cell {
@@ -243,7 +243,7 @@ struct head_cell {
 int head_run(struct head *head, const struct head_cell *cell, int out_fd, int err_fd,
              struct err *e);
 void head_ack(struct head *head);
-/* The line that the cell waits for, without its newline; NULL: there will be none. False if it
+/* The line that the cell waits for, without its newline; NULL if there will be no line. False if it
  * does not wait. */
 bool head_input(struct head *head, const char *text, size_t len);
 /* What came of the operation that the cell's code has called: its answer, which is JSON, or, if

@@ -22,7 +22,7 @@ enum {
 /* A long frame on its way through a worker thread. It outlives the head if that goes first. */
 struct head_work {
     uv_work_t uv;
-    struct head *head; /* NULL: nobody waits any more */
+    struct head *head; /* NULL if the caller went away */
     struct buf bytes;  /* in which the payload lies */
     const char *payload;
     size_t len;

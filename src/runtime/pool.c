@@ -16,7 +16,7 @@ static const char *key_of(uint64_t number, char out[KEY_SIZE])
     return out;
 }
 
-/* `name` of its workspace; NULL: a new one. */
+/* `name` of its workspace; NULL for a new one. */
 struct room *pool_make_room(struct pool *pool, const char *name, const struct jail_limits *limits)
 {
     char key[KEY_SIZE], new_name[UUID_SIZE];

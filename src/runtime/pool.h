@@ -37,10 +37,10 @@ int pool_warm(struct pool *pool, const char *profile, struct err *e);
 
 struct pool_request {
     const struct runtime *runtime;
-    const char *profile;              /* NULL: the runtime's usual one */
-    const struct jail_limits *limits; /* NULL: the usual ones */
-    struct room *join;                /* walks into this room; NULL: one of its own */
-    const char *workspace;            /* of the own room: one that exists; NULL: a new one */
+    const char *profile;              /* NULL for the runtime's usual one */
+    const struct jail_limits *limits; /* NULL for the usual ones */
+    struct room *join;                /* walks into this room; NULL for a room of its own */
+    const char *workspace;            /* of the own room: one that exists; NULL for a new one */
     bool is_brief;                    /* it is for a moment only: its replacement can wait for it */
     bool has_state; /* it begins or ends with one: later ones should be prepared for that, which
                        takes memory. Of Python */

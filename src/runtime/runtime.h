@@ -14,10 +14,10 @@ struct runtime_profile {
     const struct runtime *runtime;
     const char *name;           /* "data"; unique among all runtimes */
     const char *program;        /* absolute path of the interpreter */
-    const char *const *preload; /* NULL-terminated, or NULL: import statements or module names */
+    const char *const *preload; /* NULL-terminated, or NULL; import statements or module names */
     bool is_cold;         /* nothing is kept ready: every session loads for itself. Of Python */
     uint32_t warmup_secs; /* in which it must be loaded; 0: the usual */
-    const char *missing;  /* why there is no such interpreter here; NULL: there is */
+    const char *missing;  /* why there is no such interpreter here; NULL if there is one */
 };
 
 /* The little that differs between interpreters. */

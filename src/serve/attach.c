@@ -19,7 +19,7 @@ enum {
 
 struct attach {
     struct conn *conn;
-    struct terminal *terminal; /* NULL: it has ended */
+    struct terminal *terminal; /* NULL once it has ended */
     struct websocket_reader reader;
     struct loop_timer *timer;
     char accept[WEBSOCKET_ACCEPT_SIZE];

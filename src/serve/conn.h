@@ -75,8 +75,8 @@ struct conn {
     struct target target;
     size_t known_len; /* of the raw target: what follows belongs to a server in a session */
     struct guard_caller caller;           /* of this request; in the call's arena */
-    const struct route *route;            /* NULL: an endpoint has it */
-    const struct conn_endpoint *endpoint; /* NULL: an operation has it */
+    const struct route *route;            /* NULL if an endpoint has it */
+    const struct conn_endpoint *endpoint; /* NULL if an operation has it */
     bool is_keep_alive;
     bool is_head_only; /* HEAD: the answer has no body */
 
@@ -84,8 +84,8 @@ struct conn {
     bool wants_body; /* which takes the next piece of the request's body */
     bool is_feeding;
     bool has_stream_head;             /* the head of an event stream was sent */
-    struct download *download;        /* the file that is being sent; NULL: none */
-    const struct conn_tunnel *tunnel; /* NULL: it has none */
+    struct download *download;        /* the file that is being sent; NULL if none */
+    const struct conn_tunnel *tunnel; /* NULL if it has none */
     struct call call;
 };
 

@@ -180,7 +180,7 @@ static void conn_request_call(struct conn *c, json_t *args)
 struct conn_work {
     uv_work_t uv;
     struct conn *conn;
-    json_t *args; /* NULL: they are refused */
+    json_t *args; /* NULL if they are refused */
     struct err err;
 };
 

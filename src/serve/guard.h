@@ -13,8 +13,8 @@ int guard_check_browser(const struct http1_parser *request, bool is_loopback, st
 
 /* Whom a request speaks for. */
 struct guard_caller {
-    const char *agent;     /* as the header or the token says; NULL: whoever has the key */
-    const char *challenge; /* what a refusal's WWW-Authenticate says; NULL: nothing of its own */
+    const char *agent;     /* as the header or the token says; NULL for whoever has the key */
+    const char *challenge; /* what a refusal's WWW-Authenticate says; NULL if nothing of its own */
 };
 
 /* The key, or a token if the configuration has issuers. A token speaks for its own agent only.

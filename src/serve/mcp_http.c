@@ -20,8 +20,8 @@ enum {
 struct mcp_http {
     struct mcp_link link;
     struct conn *conn;
-    struct loop_timer *timer; /* NULL: no stream yet */
-    char *session;            /* for the header; NULL: none */
+    struct loop_timer *timer; /* NULL if there is no stream yet */
+    char *session;            /* for the header; NULL if none */
 
     /* A long body on its way through a worker thread: the loop serves others meanwhile. */
     uv_work_t work;

@@ -6,5 +6,5 @@
 extern const struct conn_endpoint *const mcp_endpoints[]; /* NULL-terminated */
 extern const struct conn_endpoint mcp_line_endpoint;
 
-/* Where a client says which sets of tools it wants, "tools" in the query; NULL: it does not. */
+/* Where a client says which sets of tools it wants, "tools" in the query; NULL if it does not. */
 const char *mcp_http_tools(const struct conn *c);

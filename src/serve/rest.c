@@ -134,10 +134,10 @@ static void rest_want_body(struct call *call)
 enum { PIECE = 256 * 1024 };
 
 struct download {
-    struct conn *conn; /* NULL: nobody waits any more */
+    struct conn *conn; /* NULL if the connection is gone */
     uv_fs_t uv;
     int fd;
-    struct loop_poll *poll; /* of a pipe; NULL: it is a file */
+    struct loop_poll *poll; /* of a pipe; NULL if it is a file */
     uint64_t at, bytes;
     bool is_sealed; /* of unknown length: `bytes` does not count, the last byte says that it is all
                      */

@@ -24,7 +24,7 @@ struct route_table {
 void route_table_init(struct route_table *t, const struct op *const *ops);
 void route_table_free(struct route_table *t);
 
-/* The route, or NULL: then `ret_allow` lists the methods that this path has, empty if there is no
+/* The route, or NULL; then `ret_allow` lists the methods that this path has, empty if there is no
  * such path. HEAD finds what GET finds. */
 /* How much of a request's target is for the daemon to read: all of it, unless an operation that
  * tunnels has the beginning of it. */

@@ -14,9 +14,9 @@
                   */
 
 struct serve_options {
-    const char *listen;   /* HOST:PORT or [V6]:PORT, port 0 picks a free one; NULL: SERVE_LISTEN */
-    const char *data_dir; /* NULL: see serve_data_dir */
-    const char *config_file; /* NULL: see config_load */
+    const char *listen; /* HOST:PORT or [V6]:PORT, port 0 picks a free one; NULL for SERVE_LISTEN */
+    const char *data_dir;    /* NULL for that of serve_data_dir */
+    const char *config_file; /* NULL for that of config_load */
     bool no_auth;            /* loopback only */
     bool mcp_fixtures;       /* see mcp/fixtures.h */
 };

@@ -17,18 +17,18 @@ struct server_config {
     uv_loop_t *loop;
     const struct op *const *ops; /* NULL-terminated */
     struct engine *engine;       /* handed to every call */
-    struct documents *documents; /* likewise; NULL: none */
+    struct documents *documents; /* likewise; NULL if none */
     struct policy *policy;       /* likewise */
-    struct image_boxes *boxes;   /* likewise; NULL: none */
-    const char *key;             /* of TCP connections; NULL: none is asked for */
+    struct image_boxes *boxes;   /* likewise; NULL if none */
+    const char *key;             /* of TCP connections; NULL if none is asked for */
     /* Takes over the open call of a connection to the port of a session (tunnel.h). */
     void (*tunnel)(struct conn *c, struct session *session, uint16_t port);
     /* Likewise to a terminal (attach.h). */
     void (*terminal)(struct conn *c, struct session *session,
                      const struct terminal_request *request);
-    /* Paths that are no operation's; ends with NULL. NULL: there are none. */
+    /* Paths that are no operation's; ends with NULL. NULL if there are none. */
     const struct conn_endpoint *const *endpoints;
-    struct mcp *mcp; /* behind such a path; NULL: there is none */
+    struct mcp *mcp; /* behind such a path; NULL if there is none */
     uid_t owner;     /* who may use UNIX sockets, besides root */
 
     size_t max_connections;

@@ -11,9 +11,9 @@ struct exec_outcome {
     enum cell_state status;
     struct head_verdict verdict; /* the driver's; all zero if there is none */
     const struct death *death;   /* the session ended; NULL if it did not */
-    const char *own_name;        /* an error of ours takes the place of the driver's; NULL: none */
+    const char *own_name; /* an error of ours takes the place of the driver's; NULL if none */
     char own_message[96];
-    const char *advice; /* for an error, whoever's it is; NULL: none */
+    const char *advice; /* for an error, whoever's it is; NULL if none */
     double duration_ms;
     size_t bytes; /* that keeping it takes, about */
 };

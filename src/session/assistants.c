@@ -21,7 +21,7 @@ struct assistant {
     struct head *head;
     struct loop_timer
         *timer;            /* until it is ready, until its tool is done, until it is not wanted */
-    struct assist *assist; /* what it runs; NULL: nothing */
+    struct assist *assist; /* what it runs; NULL if nothing */
     bool is_ready;
 };
 
@@ -29,7 +29,7 @@ struct assistant {
 struct assist {
     struct list node; /* while it waits */
     struct session *session;
-    struct assistant *assistant; /* that runs it; NULL: it waits */
+    struct assistant *assistant; /* that runs it; NULL while it waits */
     uint64_t id;
     const char *tool, *told; /* see struct assist_request */
     json_t *args;

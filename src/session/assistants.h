@@ -27,7 +27,7 @@ struct assistants {
 
 struct assist_request {
     const char *tool; /* its name; borrowed for the whole call, as is `told` */
-    const char *told; /* what errors call it; NULL: its name */
+    const char *told; /* what errors call it; NULL for its name */
     json_t *args;
     uint32_t timeout_ms; /* from when it begins */
     bool is_whole;       /* see struct head_tool */

@@ -27,7 +27,7 @@ struct background {
     uint64_t look;   /* of the look at who is there, likewise */
     uint64_t ticks;  /* of the processor that all had used at the last look */
     uint64_t pause_ms;
-    struct loop_timer *patience;    /* a cell waits for the record; NULL: none did yet */
+    struct loop_timer *patience;    /* a cell waits for the record; NULL if none did yet */
     char ended[TIMELINE_HASH_SIZE]; /* the manifest at the end of the last cell; "": not known */
     char now[TIMELINE_HASH_SIZE];   /* the last one since; "": none */
 };

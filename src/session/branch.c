@@ -16,14 +16,14 @@
 /* All that are made by one call. */
 struct branching {
     struct list node;       /* of its source; empty once it has begun */
-    struct session *source; /* NULL: it is over */
+    struct session *source; /* NULL once it is over */
     uint64_t at;
     char manifest[TIMELINE_HASH_SIZE];
     unsigned n_wanted, n_open;
     struct session *sessions[BRANCH_MAX]; /* that live */
     size_t n_sessions;
     char trouble[256];
-    const struct branch_listener *listener; /* NULL: nobody waits */
+    const struct branch_listener *listener; /* NULL if nobody waits */
     void *context;
 };
 

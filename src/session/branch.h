@@ -30,7 +30,7 @@ struct branch_listener {
     void (*on_failed)(void *context, const struct err *e); /* there is none */
 };
 
-/* `at` NULL: the present state. */
+/* `at` is NULL for the present state. */
 int session_branch(struct session *session, const uint64_t *at, unsigned count,
                    const struct branch_listener *listener, void *context,
                    struct branching **ret_branching, struct err *e);

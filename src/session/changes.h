@@ -16,7 +16,7 @@ typedef void (*changes_fn)(void *context, const struct store_cell *now, uint64_t
  * removed. */
 struct task *changes_make(struct engine *engine, const char *id, const struct store_change *change,
                           changes_fn fn, void *context);
-/* The notebook itself. NULL: stays as it is. `metadata` is a JSON object. */
+/* The notebook itself. What is NULL stays as it is. `metadata` is a JSON object. */
 struct task *changes_describe(struct engine *engine, const char *id, const char *title,
                               const char *metadata, store_done_fn fn, void *context);
 /* With all its cells. Its session, if it has one, lives on and begins a new notebook with its next

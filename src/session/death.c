@@ -309,7 +309,7 @@ void death_conclude(struct death *death, const char *fate)
 /* What interpreters and libraries say, and what it means here. */
 static const struct {
     const char *words;
-    const char *place; /* that the message must name, too; NULL: any or none */
+    const char *place; /* that the message must name, too; NULL if any does, or none */
     const char *advice;
     bool is_denial; /* only if a system call was denied meanwhile */
 } complaints[] = {

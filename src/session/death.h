@@ -51,7 +51,7 @@ struct death {
 
 void death_certify(const struct death_facts *facts, struct death *ret);
 /* Adds to the advice what became of the session's state: `fate` is a sentence with a space before
- * it; NULL: it is lost. Once for each certificate. */
+ * it; NULL if it is lost. Once for each certificate. */
 void death_conclude(struct death *death, const char *fate);
 
 /* A cell that failed and whose session lives: what to do if a limit was the cause, else NULL.

@@ -18,8 +18,8 @@ struct declarations {
 
 struct declared {
     const json_t *told; /* see runtime/declarations.h */
-    /* What the last save lost: a list of {"name","type","advice"}. NULL: there was none of what the
-     * session is now, and `told` has what can be foreseen. */
+    /* What the last save lost: a list of {"name","type","advice"}. NULL if there was none of what
+     * the session is now, and `told` has what can be foreseen. */
     const json_t *lost;
     uint64_t as_of; /* the last cell that had ended; 0: none */
     bool is_busy;   /* they are not of now: a cell runs */

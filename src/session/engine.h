@@ -63,10 +63,10 @@ struct engine_events {
 
 /* A session that is to live: a new one, a copy of another, one that comes back. */
 struct engine_candidate {
-    const char *agent;   /* NULL: nobody in particular */
-    const char *binding; /* NULL: unknown */
+    const char *agent;   /* NULL for nobody in particular */
+    const char *binding; /* NULL if unknown */
     const struct runtime *runtime;
-    const struct jail_limits *limits; /* NULL: the usual ones, or those of the jail that it joins */
+    const struct jail_limits *limits; /* NULL for the usual, or those of the joined jail */
     bool is_known;                    /* it exists, suspended */
 };
 
@@ -116,6 +116,6 @@ struct engine_stats {
 
 void engine_stats(const struct engine *engine, struct engine_stats *ret);
 const struct pool *engine_pool(const struct engine *engine); /* NULL when it stops */
-struct store *engine_store(const struct engine *engine);     /* NULL: there is none */
+struct store *engine_store(const struct engine *engine);     /* NULL if there is none */
 const struct engine_config *engine_config_of(const struct engine *engine);
 uv_loop_t *engine_loop(const struct engine *engine);

@@ -52,7 +52,7 @@ struct engine {
     bool has_cores;              /* more than one: an interpreter can run while we stay awake */
     struct loop_timer *lifespan; /* NULL before the first session; see lifespan.h */
     uint64_t lifespan_due_ms;    /* monotonic; UINT64_MAX: it is not set */
-    struct store *store;         /* NULL: nothing outlives the daemon */
+    struct store *store;         /* NULL if nothing outlives the daemon */
     struct explore_boxes *explore_boxes; /* for archives and the web; NULL before the first */
     int blobs;                           /* descriptor of the blob store; -1: none */
     struct list to_save;                 /* of struct saving, with a due time */
@@ -61,9 +61,9 @@ struct engine {
     struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */
     uint64_t pressure_ms;        /* monotonic: when the machine's memory is looked at again */
     uint64_t drain_until_ms;     /* monotonic */
-    engine_admit_fn admit;       /* NULL: everybody may */
+    engine_admit_fn admit;       /* NULL if everybody may */
     void *admit_context;
-    engine_call_fn run_call; /* NULL: code can call nothing */
+    engine_call_fn run_call; /* NULL if code can call nothing */
     void *run_call_context;
     struct notebooks notebooks;
     bool has_lost_warden; /* until another has taken its place */

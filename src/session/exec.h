@@ -33,8 +33,8 @@ struct exec_text {
 struct exec_error {
     const char *name;
     struct exec_text message;
-    const char *advice;         /* NULL: none */
-    struct exec_text traceback; /* text NULL: none */
+    const char *advice;         /* NULL if none */
+    struct exec_text traceback; /* text NULL if none */
     const json_t *line;         /* of a SyntaxError, else NULL */
     const json_t *column;
 };
@@ -65,16 +65,15 @@ struct exec_result {
     struct transcript_news value; /* its output is NULL if there is none */
     const struct transcript_news *outputs;
     size_t n_outputs;
-    struct exec_text
-        script;       /* all of that in the order in which it came; NULL: was not asked for */
-    const char *code; /* of the cell */
+    struct exec_text script; /* all of that in the order in which it came; NULL if not asked for */
+    const char *code;        /* of the cell */
     size_t code_len;
     uint64_t omitted_output_bytes;  /* of value and outputs */
-    const struct exec_error *error; /* NULL: none */
-    const char *advice;             /* about what it wrote, if there is no error; NULL: none */
+    const struct exec_error *error; /* NULL if none */
+    const char *advice;             /* about what it wrote, if there is no error; NULL if none */
     const struct exec_question *question; /* CELL_INPUT */
-    const json_t *names;                  /* what became of the session's names; NULL: not told */
-    const struct exec_denied *denied;     /* NULL: none */
+    const json_t *names;                  /* what became of the session's names; NULL if not told */
+    const struct exec_denied *denied;     /* NULL if none */
     bool has_last_status;
     int last_status;    /* of a shell's last command */
     int command_status; /* of the last command that a cell of Python ran and that failed; 0: none */
@@ -87,10 +86,10 @@ struct exec_result {
     bool is_rolled_back;    /* its interpreter ended, and the session went back */
     uint64_t rolled_back_to;
     const json_t
-        *final; /* how the cell ended the agent's task: see exploring.h; NULL: it did not */
-    const json_t *spill; /* the file that has its output: see spill.h; NULL: the answer has it */
-    const json_t *extra; /* an object whose members belong to the answer; NULL: none */
-    const char *cell;    /* the notebook's, by its id; NULL: it is in none */
+        *final; /* how the cell ended the agent's task: see exploring.h; NULL if it did not */
+    const json_t *spill; /* the file that has its output: see spill.h; NULL if the answer has it */
+    const json_t *extra; /* an object whose members belong to the answer; NULL if none */
+    const char *cell;    /* the notebook's, by its id; NULL if it is in none */
     uint64_t cell_number;
     const char
         *unrecorded; /* why the notebook does not have the cell; NULL if it does or need not */
@@ -125,7 +124,7 @@ struct exec_wait {
     bool wants_script;   /* the answer is read as one text */
     size_t preview;      /* bytes of text if there is more than the budget; 0: the budget */
     bool has_tools;      /* see struct transcript */
-    const char *session; /* likewise; copied. NULL: it need not be named */
+    const char *session; /* likewise; copied. NULL if it need not be named */
 };
 
 struct exec_request {
@@ -137,7 +136,7 @@ struct exec_request {
     bool is_script;  /* see struct head_cell */
     bool is_durable; /* the answer waits until what the cell did is safe on disk */
     bool is_trial;   /* see trial.h */
-    /* The notebook's cell that it runs, whose code this is; NULL: it becomes a new one. */
+    /* The notebook's cell that it runs, whose code this is; NULL if it becomes a new one. */
     const char *cell;
     uint64_t cell_number;
     bool has_inline_images; /* the answers have pictures in them, not only where they are */
@@ -164,9 +163,9 @@ struct exec {
     char files_before[STORE_HASH_SIZE]; /* its manifest; "": nothing */
 
     /* Who waits for the next answer. */
-    const struct exec_listener *listener; /* NULL: nobody */
+    const struct exec_listener *listener; /* NULL if nobody listens */
     void *context;
-    struct loop_timer *yield; /* NULL: it waits to the end */
+    struct loop_timer *yield; /* NULL if it waits to the end */
     bool cancels;
     bool is_streamed, is_lean, wants_script; /* see exec_wait */
     size_t preview;
@@ -175,7 +174,7 @@ struct exec {
     uint64_t started_ns;       /* monotonic */
     uint64_t others_ns;        /* how long all cells together had run by then */
     struct exec_question
-        *question;         /* it waits for a line, and its clock stands; NULL: it does not */
+        *question;         /* it waits for a line, and its clock stands; NULL if it does not */
     uint64_t asked_ns;     /* since when */
     uint64_t waited_ns;    /* for lines before: no part of its time */
     bool is_timed_out;     /* the interrupt was sent */
@@ -187,17 +186,17 @@ struct exec {
     bool is_interrupted;   /* before it could begin: as soon as it does */
     struct exec_pipe pipes[OUTPUT_STREAMS];
     uint64_t late_from[OUTPUT_STREAMS]; /* bytes that were told, or written before its end */
-    struct exec_denied *denied;         /* NULL: none */
+    struct exec_denied *denied;         /* NULL if none */
     struct exec_outcome *outcome;       /* how it ended, if that is kept for somebody */
     bool is_held;                       /* the outcome is not to be told yet */
-    struct death *certificate;          /* of the interpreter that it ended; NULL: it did not */
-    uint64_t checkpoint;                /* see exec_result */
+    struct death *certificate; /* of the interpreter that it ended; NULL if it ended none */
+    uint64_t checkpoint;       /* see exec_result */
     bool is_rolled_back;
     uint64_t rolled_back_to;
     json_t *extra;
     bool spills;         /* what it writes is kept whole, because its session explores */
-    struct spill *spill; /* that; NULL: nothing so far */
-    char *replaced;      /* what the code would be without, if it does not compile; NULL: nothing */
+    struct spill *spill; /* that; NULL if there is nothing so far */
+    char *replaced; /* what the code would be without, if it does not compile; NULL if nothing */
 
     struct cell_record *record; /* NULL if the cell is not recorded, or not any more */
     bool runs_given_cell;       /* one that the notebook had before */
@@ -222,8 +221,8 @@ uint64_t session_cell_number(const struct session *session, const char *name);
  * `ret_exec` is NULL if the listener has been answered already. */
 int session_continue(struct session *session, uint64_t exec_id, const struct exec_wait *wait,
                      struct exec **ret_exec, struct err *e);
-/* The line that a cell waits for, without its newline; NULL: there will be none. With `exec_id` 0
- * the cell that runs is meant. Then as session_continue. */
+/* The line that a cell waits for, without its newline; NULL if there will be no line. With
+ * `exec_id` 0 the cell that runs is meant. Then as session_continue. */
 int session_input(struct session *session, uint64_t exec_id, const char *text, size_t len,
                   const struct exec_wait *wait, struct exec **ret_exec, struct err *e);
 /* The caller went away. The cell goes on, unless the caller said otherwise. */
@@ -253,7 +252,7 @@ void exec_on_awake(struct session *session); /* its idle interpreter has answere
 void exec_add_news(struct session *session, json_t *news);
 /* The end of what the running cell wrote to stderr has these words. */
 bool exec_has_said(struct session *session, const char *words);
-/* What to do about what the end of a cell's output says; NULL: nothing. */
+/* What to do about what the end of a cell's output says; NULL if there is nothing to do. */
 const char *exec_advise_output(const struct exec *exec);
 /* Called by a pipe that reached its end. */
 void exec_pipe_ended(struct exec *exec);

@@ -37,7 +37,7 @@ enum {
 struct exploring {
     bool is_on;                     /* code has the functions */
     bool has_changed;               /* `state`, since it was kept */
-    json_t *state;                  /* NULL: nothing was explored */
+    json_t *state;                  /* NULL if nothing was explored */
     char kept[TIMELINE_HASH_SIZE];  /* the manifest of `state` as the store has it; "": none */
     char begun[TIMELINE_HASH_SIZE]; /* likewise at the beginning of the session */
     struct explore_worker *worker;  /* NULL before the first question */
@@ -53,13 +53,13 @@ static inline const json_t *exploring_final_of(const struct exploring *x, uint64
 
 /* Where the text is that a question is about. */
 struct explore_place {
-    const char *context; /* by its name; NULL: see file_path */
+    const char *context; /* by its name; NULL if `file_path` says it */
     /* Below /workspace, or an output that is a file; NULL, as `context`: the context "context". */
     const char *file_path;
-    const char *hash;   /* a blob that the caller has put; NULL: one of those above */
-    const json_t *text; /* or the text itself; NULL: it is not given */
-    const char *member; /* the file in the archive that the text is; NULL: it is the text */
-    /* A page of the web that is to be fetched; NULL: none of it. From these domains only. */
+    const char *hash;   /* a blob that the caller has put; NULL if one of those above says it */
+    const json_t *text; /* or the text itself; NULL if it is not given */
+    const char *member; /* the file in the archive that the text is; NULL if it is the text */
+    /* A page of the web that is to be fetched; NULL if there is none. From these domains only. */
     const char *url;
     const char *const *domains;
     size_t n_domains;
@@ -108,7 +108,7 @@ bool exploring_redacts(const struct session *session);
 
 /* A member of the state; NULL if there is none. */
 const json_t *exploring_get(const struct session *session, const char *member);
-/* Replaces it; `value` is taken. NULL: removes it. */
+/* Replaces it; `value` is taken. NULL removes it. */
 void exploring_set(struct session *session, const char *member, json_t *value);
 /* A function was called, and found `content`: it goes into the research tree and the log. */
 void exploring_note(struct session *session, const char *tool, const char *query,

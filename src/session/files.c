@@ -21,7 +21,7 @@ struct file_order {
     int out;                              /* goes along with it; -1: nothing does */
     uint64_t ticket;                      /* 0: it waits */
     uint64_t checkpoint;                  /* whose files are amended; 0: those of the beginning */
-    const struct file_listener *listener; /* NULL: nobody waits */
+    const struct file_listener *listener; /* NULL if nobody waits */
     void *context;
 };
 

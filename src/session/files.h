@@ -34,7 +34,7 @@ struct file_result {
     char hash[BLOB_HEX_SIZE]; /* of its bytes, which are in the store */
     uint64_t bytes;
     bool is_new;           /* put: there was none of this name */
-    const json_t *details; /* see warden_file; NULL: none. During the call only */
+    const json_t *details; /* see warden_file; NULL if none. During the call only */
 };
 
 struct file_listener {

@@ -17,7 +17,7 @@ static bool late_is_ended(const struct exec *exec)
 
 /* ---- what came after the answer -------------------------------------------------------------- */
 
-/* The end of a stream: what came last matters most. NULL: nothing came. */
+/* The end of a stream: what came last matters most. NULL if nothing came. */
 static json_t *late_read(struct exec *exec, enum output_stream stream, uint64_t *omitted)
 {
     uint64_t from = exec->late_from[stream];

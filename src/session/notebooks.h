@@ -61,7 +61,7 @@ struct live_notebook {
 /* What running cells have written so far becomes part of their rows. To be called before the store
  * is asked for cells that somebody wants to see. */
 void notebooks_flush(struct engine *engine, const char *id);
-/* Who is told of changes from now on; NULL: nobody. */
+/* Who is told of changes from now on; NULL if nobody is. */
 void notebooks_on_changed(struct engine *engine, notebooks_changed_fn fn, void *context);
 void notebooks_changed(struct engine *engine, const char *id); /* it is not as it was, or gone */
 
@@ -72,7 +72,8 @@ int notebooks_open(struct engine *engine, struct err *e);
 void notebooks_reconfigure(struct engine *engine, const struct notebooks_config *before);
 void notebooks_close(struct engine *engine); /* also if they were never opened */
 
-struct live_notebook *notebooks_find(struct engine *engine, const char *id); /* NULL: not live */
+/* NULL if it is not live. */
+struct live_notebook *notebooks_find(struct engine *engine, const char *id);
 struct live_notebook *notebooks_ensure(struct engine *engine, const char *id);
 /* The session exists from now on, maybe only in the store; or it has ended. */
 void notebooks_on_session(struct session *session, bool is_there);

@@ -32,14 +32,14 @@ struct oneshot_answer {
     struct buf streams[OUTPUT_STREAMS]; /* with the value or the traceback at the end */
     struct buf error;                   /* one line; empty: it succeeded */
     int exit_code;
-    json_t *outputs;  /* an array of typed outputs; NULL: none */
-    json_t *replaced; /* a text: the typographic signs without which it ran; NULL: none */
+    json_t *outputs;  /* an array of typed outputs; NULL if none */
+    json_t *replaced; /* a text: the typographic signs without which it ran; NULL if none */
     bool is_truncated;
     double duration_ms;
 
-    char *state; /* base64; NULL: none */
+    char *state; /* base64; NULL if none */
     size_t state_len;
-    json_t *state_errors;   /* an array of texts: what could not be saved or loaded; NULL: none */
+    json_t *state_errors;   /* an array of texts: what could not be saved or loaded; NULL if none */
     uint64_t kept_bytes;    /* of the state that was kept under its name; 0: none was */
     uint64_t kept_until_ms; /* wall clock; 0: for ever */
     struct oneshot_file *files;
@@ -63,17 +63,17 @@ struct oneshot_request {
     size_t code_len;
     const char *input; /* what it reads from its standard input, line by line */
     size_t input_len;
-    const json_t *files; /* an object of texts by path: put before it begins; NULL: none */
+    const json_t *files; /* an object of texts by path: put before it begins; NULL if none */
     bool has_html;       /* see struct exec_request */
     uint32_t timeout_ms;
     uint32_t limit_ms; /* of all of it, with the wait for an interpreter; 0: none */
     size_t budget;     /* bytes of text in the answer */
     size_t pictures;   /* see struct exec_wait */
 
-    const char *owner; /* whose state and files they are; NULL: there will be none */
-    const char *state; /* base64 of what an earlier run left; NULL: none */
+    const char *owner; /* whose state and files they are; NULL if there will be none */
+    const char *state; /* base64 of what an earlier run left; NULL if none */
     size_t state_len;
-    const char *state_name; /* or the name it was kept under, and is kept under again; NULL: none */
+    const char *state_name; /* or the name that it was and will be kept under; NULL if none */
     uint64_t state_ttl_ms;  /* how long it is kept under its name; 0: for ever */
     bool captures;          /* the answer is to hold the state */
     uint64_t state_max_bytes;

@@ -27,12 +27,12 @@ struct found {
 struct oneshot_files {
     uv_work_t uv;
     struct engine *engine;
-    struct oneshot_answer *answer; /* NULL: nobody waits any more */
+    struct oneshot_answer *answer; /* NULL if the caller went away */
     void (*on_found)(void *context);
     void *context;
     uint64_t ttl_ms;
     const char *owner;                 /* the request's */
-    const struct oneshot_given *given; /* what the run had before; NULL: nothing */
+    const struct oneshot_given *given; /* what the run had before; NULL if nothing */
     uint64_t ticket;                   /* of the record; 0: it is there */
     int blobs;                         /* a store of blobs; borrowed */
     struct blob_hash manifest;

@@ -17,7 +17,7 @@ struct given_file {
 
 struct oneshot_given {
     uv_work_t uv;
-    void (*on_put)(void *context, const struct err *e); /* NULL: nobody waits any more */
+    void (*on_put)(void *context, const struct err *e); /* NULL if the caller went away */
     void *context;
     struct session *session;
     struct engine *engine;
@@ -26,7 +26,7 @@ struct oneshot_given {
     struct given_file *items;
     size_t n, n_put;
     bool is_working;          /* a worker has it */
-    struct file_order *order; /* under way; NULL: none */
+    struct file_order *order; /* under way; NULL if none */
     struct err err;           /* of the worker */
     bool is_bad;
 };
@@ -40,7 +40,7 @@ static void given_free(struct oneshot_given *g)
 
 /* ---- into the store, in a worker ------------------------------------------------------------- */
 
-/* "data:image/png;base64,iVBO...": what follows is to be decoded; NULL: it is no such text. */
+/* "data:image/png;base64,iVBO...": what follows is to be decoded; NULL if it is no such text. */
 static const char *given_encoded(const struct given_file *file)
 {
     static const char begin[] = "data:", mark[] = ";base64,";

@@ -12,19 +12,19 @@ struct oneshot {
     struct oneshot_request request;
     struct engine *engine;
     struct session *session;  /* NULL before it was made and once it was deleted */
-    struct loop_timer *limit; /* of the whole; NULL: there is none */
-    struct loop_timer *step;  /* of loading or saving; NULL: neither */
-    struct store_call *call;  /* of the store, under way; NULL: none */
+    struct loop_timer *limit; /* of the whole; NULL if there is none */
+    struct loop_timer *step;  /* of loading or saving; NULL if neither */
+    struct store_call *call;  /* of the store, under way; NULL if none */
     struct store_call *export;
-    struct store_state *state; /* that it begins with, then that it leaves; NULL: none */
+    struct store_state *state; /* that it begins with, then that it leaves; NULL if none */
     bool is_loading;
     size_t input_at; /* bytes of the input that were read */
     int sock;        /* that the state comes from, until the store has it; -1 */
     struct loop_poll *poll;
     bool is_watched;             /* while it saves: the warden looks after its files */
     struct timespec untouched;   /* see oneshot_files_expect() */
-    struct oneshot_given *given; /* files that it was given; NULL: none */
-    struct oneshot_files *files; /* being found; NULL: they are not */
+    struct oneshot_given *given; /* files that it was given; NULL if none */
+    struct oneshot_files *files; /* being found; NULL if they are not */
     unsigned n_pending;          /* that the answer waits for: state, files */
     struct oneshot_answer answer;
     bool is_starting; /* somebody further up the stack has it in hand, and frees it if need be */
@@ -76,8 +76,8 @@ void oneshot_files_expect(const struct session *session, struct timespec *ret_un
 /* Whether nothing came into the workspace since. */
 bool oneshot_files_are_none(const struct session *session, const struct timespec *untouched);
 
-/* Finds the files of a session's workspace for the answer. NULL: they cannot be had, and the answer
- * says why; else `on_found` follows. */
+/* Finds the files of a session's workspace for the answer. NULL if they cannot be had, and the
+ * answer says why; else `on_found` follows. */
 struct oneshot_files;
 struct oneshot_files *oneshot_files_find(struct session *session,
                                          const struct oneshot_request *request,

@@ -26,7 +26,7 @@ struct exec_pipe {
     char held[4];           /* the beginning of a character: nobody was told of it yet */
     uint8_t n_held;
     bool is_redacted;          /* so is whatever the cell shows besides */
-    struct redactor *redactor; /* takes credentials out of the text; NULL: it is shown as it is */
+    struct redactor *redactor; /* takes credentials out of the text; NULL if it is shown as it is */
 };
 
 /* Makes the pipe, or takes a spare one; the writing end is the caller's. */

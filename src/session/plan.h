@@ -5,7 +5,7 @@
 
 struct plan {
     uint64_t entered_at_ms; /* wall clock; 0: not in plan mode */
-    char *reason;           /* why it was entered; NULL: nobody said */
+    char *reason;           /* why it was entered; NULL if that was not said */
 };
 
 static inline bool plan_is_on(const struct plan *plan)

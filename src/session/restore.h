@@ -37,13 +37,13 @@ struct restore_report {
     enum restore_files files;
     uint64_t files_changed;
     char files_reason[200]; /* RESTORED_FILES_UNKNOWN, or what could not be put back; "": nothing */
-    json_t *names;          /* what the way back does to them (names_undone); NULL: nothing */
-    json_t *files_lost;     /* paths that may not have been the undone cells'; NULL: none */
+    json_t *names;          /* what the way back does to them (names_undone); NULL if nothing */
+    json_t *files_lost;     /* paths that may not have been the undone cells'; NULL if none */
     uint64_t ended_processes;
-    const json_t *notes; /* what is not undone: a list of {"what","detail"}; NULL: nothing */
+    const json_t *notes; /* what is not undone: a list of {"what","detail"}; NULL if nothing */
     /* RESTORED_DURABLE */
     uint64_t restored;  /* how many variables and declarations are back */
-    const json_t *lost; /* what is not: a list of {"name","type","advice"}; NULL: nothing */
+    const json_t *lost; /* what is not: a list of {"name","type","advice"}; NULL if nothing */
 };
 
 struct restore_listener {
@@ -88,7 +88,7 @@ struct restore {
     void *context;
 };
 
-/* `to` NULL: to the checkpoint before the last cells. No cell may run; one that was interrupted
+/* `to` is NULL for the checkpoint before the last cells. No cell may run; one that was interrupted
  * just now may still be settling, then it happens in a moment. The listener may be told before this
  * returns. */
 int session_undo(struct session *session, const uint64_t *to,

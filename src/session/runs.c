@@ -193,7 +193,7 @@ struct listed_cell {
 
 struct range_run {
     struct cell_run run; /* of the cell `at` */
-    char *from, *to;     /* NULL: the first, the last */
+    char *from, *to;     /* NULL for the first, the last */
     uint64_t first, last;
     bool goes_on;
     struct listed_cell *cells; /* to be run */

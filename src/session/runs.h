@@ -17,7 +17,7 @@ struct task *runs_cell(struct engine *engine, const char *id, const char *cell,
                        const struct exec_request *request, runs_begun_fn fn, void *context);
 
 struct runs_range {
-    const char *from, *to; /* ids or numbers; NULL: the first, the last */
+    const char *from, *to; /* ids or numbers; NULL for the first, the last */
     bool goes_on;          /* after a cell that failed */
     bool cancels;          /* task_forget interrupts the cell that runs, and no other begins */
     uint32_t timeout_ms;   /* of each */
@@ -31,7 +31,7 @@ struct runs_ended {
     enum cell_state state;
     int last_status;      /* of a shell's last command; -1 if the cell has none */
     int exit_code;        /* that the cell left with; -1 if it did not leave */
-    const char *replaced; /* typographic signs without which it ran; NULL: none */
+    const char *replaced; /* typographic signs without which it ran; NULL if none */
 };
 
 struct runs_listener {

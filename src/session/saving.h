@@ -67,10 +67,10 @@ struct saving {
     int sock;                            /* until the store has it; -1: none */
     struct loop_poll *poll;
     struct store_call *call;
-    json_t *next_lost; /* what cannot be saved: a list of {"name","type","advice"}; NULL: nothing */
-    json_t *lost;      /* the same of the last one that is safe; never NULL once there was one */
-    uint64_t ticket;   /* its files are being recorded; 0: they are not */
-    bool has_ended;    /* until settle.c has passed it on */
+    json_t *next_lost;  /* what cannot be saved: [{"name","type","advice"}]; NULL if nothing */
+    json_t *lost;       /* the same of the last one that is safe; never NULL once there was one */
+    uint64_t ticket;    /* its files are being recorded; 0: they are not */
+    bool has_ended;     /* until settle.c has passed it on */
     bool has_succeeded; /* the one that has ended */
     uint64_t began_ms;
     uint64_t took_ms; /* the last one */

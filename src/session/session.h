@@ -182,22 +182,22 @@ struct session {
 
 struct session_request {
     const struct runtime *runtime;
-    const char *profile;              /* NULL: the default one */
-    const struct jail_limits *limits; /* NULL: the usual ones */
+    const char *profile;              /* NULL for the default one */
+    const struct jail_limits *limits; /* NULL for the usual ones */
     const char *agent;                /* copied; may be NULL */
     const char *binding;              /* likewise */
     const char *person;               /* likewise */
-    const char *name;                 /* copied; NULL: none. Checked already, as labels are */
-    const json_t *labels;             /* an object of texts; NULL: none */
+    const char *name;                 /* copied; NULL if none. Checked already, as labels are */
+    const json_t *labels;             /* an object of texts; NULL if none */
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */
     bool is_unlisted;                 /* nobody but the requester is to find it */
     bool is_own;                      /* the daemon's: nobody's limits apply */
     bool exit_ends;                   /* an exit of its interpreter is its end, and not undone */
     bool has_state;                   /* see struct pool_request */
-    const char *cwd;                  /* NULL: /workspace */
-    const json_t *env;                /* an object of strings; NULL: nothing besides the usual */
-    struct session *join; /* shares the jail of this one, and its limits; NULL: its own */
-    const uint32_t *idle_timeout_secs; /* NULL: the usual; 0: never */
+    const char *cwd;                  /* NULL for /workspace */
+    const json_t *env;                /* an object of strings; NULL if nothing besides the usual */
+    struct session *join; /* whose jail and limits it shares; NULL for a jail of its own */
+    const uint32_t *idle_timeout_secs; /* NULL for the usual; 0: never */
     const uint32_t *max_age_secs;      /* likewise */
     struct session_usual usual;
     enum timeline_mode checkpoints;

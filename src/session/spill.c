@@ -19,8 +19,8 @@ struct spill {
     uint64_t bytes, chars, line_ends;
     bool ends_line; /* so far, with a whole line */
     bool clears;    /* what is there goes once something follows */
-    json_t *entry;  /* what the state has of the file; NULL: it was not made */
-    json_t *file;   /* what the answer has of it; NULL: the session does not have it */
+    json_t *entry;  /* what the state has of the file; NULL if it was not made */
+    json_t *file;   /* what the answer has of it; NULL if the session does not have it */
     struct buf note;
 };
 

@@ -333,7 +333,7 @@ int session_suspend(struct session *session, suspension_fn fn, void *context,
     loop_timer_set(suspension->timer, clock_scaled_ms(SUSPENSION_MS));
     session->suspension = suspension;
     suspend_soon(session);
-    *ret = session->suspension; /* NULL: it was told already */
+    *ret = session->suspension; /* NULL if it was told already */
     return 0;
 }
 

@@ -13,7 +13,7 @@ bool suspend_soon(struct session *session);
 void suspend_if_wanted(struct session *session);
 /* Somebody waits until a session is suspended. */
 struct suspension;
-/* `e` NULL: it is, and all of it that can be saved is on disk. */
+/* `e` is NULL if it is suspended, and all of it that can be saved is on disk. */
 typedef void (*suspension_fn)(void *context, struct session *session, const struct err *e);
 /* The session must be idle. `fn` is called once, maybe before this returns; then `ret` is NULL. */
 int session_suspend(struct session *session, suspension_fn fn, void *context,
@@ -39,7 +39,7 @@ int suspend_wake(struct session *session, struct err *e);
 /* It could not be brought back now: it stays as it is, and whoever waits is told. */
 void suspend_again(struct session *session, const char *why);
 
-/* This one may live: another was suspended for it if need be. NULL: it is the daemon's own. */
+/* This one may live: another was suspended for it if need be. NULL if it is the daemon's own. */
 int session_make_place(struct engine *engine, const struct engine_candidate *candidate,
                        struct err *e);
 /* Whether this one may, without making place for it. */

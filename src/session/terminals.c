@@ -37,7 +37,7 @@ struct terminal {
     uint64_t opened_at_ms;  /* wall clock */
     uint64_t head;          /* its number in the warden; 0: it has no process, or none any more */
     int sock;               /* -1: it has none yet */
-    struct loop_poll *poll; /* NULL: likewise, or it shows nothing any more */
+    struct loop_poll *poll; /* NULL likewise, or if it shows nothing any more */
     struct loop_timer *timer;
     struct denials *denials;
     struct frame_reader first; /* until it is OPEN */

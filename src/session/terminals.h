@@ -28,7 +28,7 @@ struct terminals {
 struct terminal_request {
     uint16_t rows, columns;
     const char *kind;    /* "xterm-256color" */
-    const char *command; /* a line for bash; NULL: an interactive bash */
+    const char *command; /* a line for bash; NULL for an interactive bash */
 };
 
 struct terminal_end {

@@ -50,7 +50,7 @@ struct exploring_order {
     struct explore_ask *ask;           /* the worker is; else NULL */
     int made;                          /* what a box writes to; -1: nothing */
     int source;                        /* what a worker thread reads; -1: nothing */
-    json_t *given;                     /* or what it has at once, a string; NULL: not so */
+    json_t *given; /* or what it has at once, a string; NULL if it has none at once */
     uv_work_t uv;
     bool is_working; /* it does */
     int64_t bytes;   /* that it has to read */

@@ -53,11 +53,11 @@ struct checkpoint {
     struct list node; /* in the history, oldest first */
     struct session *session;
     uint64_t id;
-    struct checkpoint *parent; /* NULL: the beginning */
+    struct checkpoint *parent; /* NULL if that is the beginning */
     struct timeline_cells cells;
     uint64_t last_cell;        /* the last one of its line; 0: none */
     uint64_t at_ms;            /* wall clock */
-    struct snapshot *snapshot; /* NULL: there is no process to wake */
+    struct snapshot *snapshot; /* NULL if there is no process to wake */
     char reason[200];          /* why not */
     bool is_saved;             /* the store has its state */
     bool
@@ -81,7 +81,7 @@ struct timeline {
     struct list checkpoints; /* oldest first */
     size_t n;
     uint64_t last_id;
-    struct checkpoint *current;  /* the present line descends from it; NULL: from the beginning */
+    struct checkpoint *current;  /* the present line descends from it; NULL if from the beginning */
     struct timeline_cells since; /* cells that ran after it */
     uint64_t since_ns;           /* for how long they ran */
     uint64_t ordered_ns;         /* monotonic: when the newest checkpoint was ordered */
@@ -95,7 +95,7 @@ struct timeline {
     struct turn turn;               /* for the checkpoint that is due, or being made */
     bool has_counted;  /* the newest checkpoint has seen who works beside the interpreter */
     uint64_t n_others; /* processes and threads; both until settle.c has passed it on */
-    struct loop_timer *patience; /* a cell waits for the files to be recorded; NULL: none did yet */
+    struct loop_timer *patience; /* a cell waits for the record of files; NULL if none did yet */
     struct list censuses;        /* of struct timeline_census, that wait */
 };
 
@@ -123,12 +123,12 @@ bool timeline_blocks(struct session *session);
 void timeline_on_forked(struct session *session, const struct head_fork *fork);
 
 struct checkpoint *timeline_find(const struct session *session, uint64_t id);
-/* The newest one, from `from` towards the beginning, that a process can be woken from; NULL: only
+/* The newest one, from `from` towards the beginning, that a process can be woken from; NULL if only
  * the beginning is left. */
 struct checkpoint *timeline_wakeable(struct checkpoint *from);
-/* The session goes on from there; the cells since are forgotten. NULL: from the beginning. */
+/* The session goes on from there; the cells since are forgotten. NULL for the beginning. */
 void timeline_go_to(struct session *session, struct checkpoint *checkpoint);
-/* What /workspace was at this checkpoint, or at the beginning (NULL); NULL: that is not known. */
+/* What /workspace was at this checkpoint, or at the beginning (NULL); NULL if that is not known. */
 const char *timeline_files_at(const struct session *session, const struct checkpoint *checkpoint);
 /* A caller changed a file: what the session would go back to is this manifest from now on. */
 void timeline_amend(struct session *session, struct checkpoint *checkpoint, const char *manifest);

@@ -100,7 +100,7 @@ static json_t *trial_describe_files(const struct session *session, const char *b
     return files;
 }
 
-/* The reference is taken; NULL: nobody knows. */
+/* The reference is taken; NULL if not known. */
 static void trial_tell_files(struct exec *exec, json_t *files)
 {
     if (exec->extra == NULL)

@@ -27,7 +27,7 @@ static const char *const migrations[DB_VERSION] = {
     " duration_us INTEGER NOT NULL, status TEXT NOT NULL, code TEXT NOT NULL, answer TEXT,"
     " UNIQUE(session, exec_id));"
 
-    /* Every body that a row refers to. `data` of small ones; NULL: it is a blob, and on disk. */
+    /* Every body that a row refers to. `data` of small ones; NULL if it is a blob, and on disk. */
     "CREATE TABLE bodies(hash BLOB NOT NULL UNIQUE, bytes INTEGER NOT NULL, data BLOB);"
 
     "CREATE TABLE named(name TEXT NOT NULL UNIQUE, at_ms INTEGER NOT NULL,"

@@ -176,7 +176,7 @@ struct store_call *store_learn(struct store *store, const struct store_lesson *l
 
 struct memories_look_call {
     struct store_call call;
-    const char *agent, *user; /* NULL: of all */
+    const char *agent, *user; /* NULL for all */
     int8_t query[EMBED_DIM];
     uint64_t offset;
     uint32_t limit;
@@ -301,7 +301,7 @@ struct store_call *store_list_memories(struct store *store, const char *agent, c
 
 struct memories_forget_call {
     struct store_call call;
-    const char *agent, *user, *id; /* NULL: all */
+    const char *agent, *user, *id; /* NULL for all */
     uint64_t n;
 };
 

@@ -25,7 +25,7 @@ struct store_memory {
  * from it; else it is a new one. */
 struct store_lesson {
     const char *agent, *user, *session, *task, *action;
-    const char *log;             /* NULL: what is kept stays */
+    const char *log;             /* NULL if what is kept stays */
     enum memory_outcome outcome; /* MEMORY_OPEN: none yet, and nothing is learnt */
     double reward;
     size_t keep; /* memories of an agent; 0: MEMORIES_OF_AGENT */
@@ -45,12 +45,13 @@ typedef void (*store_memories_fn)(void *context, const struct store_memory *list
 /* Those of this agent and user that fit the text best, at most MEMORY_RESULTS, the best first. */
 struct store_call *store_recall(struct store *store, const char *agent, const char *user,
                                 const char *query, store_memories_fn fn, void *context);
-/* The newest first, at most STORE_PAGE_MAX; NULL: of all agents, of all users. */
+/* The newest first, at most STORE_PAGE_MAX; NULL for all agents, all users. */
 struct store_call *store_list_memories(struct store *store, const char *agent, const char *user,
                                        uint64_t offset, uint32_t limit, store_memories_fn fn,
                                        void *context);
 
-/* How many were forgotten. `id` NULL: all of this agent (NULL: of every one) and user (likewise).
+/* How many were forgotten. `id` is NULL for all of this agent (NULL for every one) and user
+ * (likewise).
  */
 typedef void (*store_forgotten_fn)(void *context, uint64_t n, const struct err *e);
 struct store_call *store_forget_memories(struct store *store, const char *agent, const char *user,

@@ -5,7 +5,7 @@
 
 struct named_call {
     struct store_call call;
-    const char *owner; /* NULL: the first owner who has a state of that name */
+    const char *owner; /* NULL for the first owner who has a state of that name */
     const char *name;
     uint64_t expires_ms;
 };
@@ -126,8 +126,8 @@ int store_delete_named(struct store *store, const char *owner, const char *name,
 
 struct listed_call {
     struct store_call call;
-    const char *owner; /* NULL: states of all owners */
-    const char *name;  /* NULL: states of all names */
+    const char *owner; /* NULL for states of all owners */
+    const char *name;  /* NULL for states of all names */
     struct store_named list[STORE_PAGE_MAX];
     size_t n;
     uint64_t count;

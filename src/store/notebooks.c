@@ -281,7 +281,7 @@ struct store_call *store_get_notebook(struct store *store, const char *id, store
 
 struct notebook_list_call {
     struct store_call call;
-    const char *user; /* NULL: notebooks of all users */
+    const char *user; /* NULL for notebooks of all users */
     uint64_t offset, count;
     uint32_t limit;
     struct store_notebook *list;

@@ -24,8 +24,8 @@ struct store_notebook {
     const char *user;     /* NULL if the notebook has no user */
     const char *title;    /* may be NULL */
     const char *runtime;  /* "python" */
-    const char *metadata; /* JSON; NULL: none */
-    const char *spec;     /* JSON: what its session is made of; NULL: not known */
+    const char *metadata; /* JSON; NULL if none */
+    const char *spec;     /* JSON: what its session is made of; NULL if not known */
     uint64_t created_ms;  /* wall clock; 0 when put: now */
     uint64_t updated_ms;  /* wall clock: of the last change; only when read */
     uint64_t count;       /* the last execution count; grows only */
@@ -46,7 +46,7 @@ struct store_call *store_describe_notebook(struct store *store, const char *id, 
 
 /* With its cells and what only they referred to. Cells that are put for it later are dropped, until
  * there is a row again: they may have run. `fn` (may be NULL) is called after the commit.
- * NULL: refused, the queue is full. */
+ * NULL if refused, because the queue is full. */
 struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
                                          void *context, struct err *e);
 
@@ -55,8 +55,8 @@ int store_each_notebook_head(struct store *store,
                              void (*fn)(void *context, const struct store_notebook *row),
                              void *context, struct err *e);
 
-/* The newest first, without metadata and spec; `user` NULL: of all users. `count` is how many there
- * are in all. The views are valid during the call. */
+/* The newest first, without metadata and spec; `user` is NULL for all users. `count` is how many
+ * there are in all. The views are valid during the call. */
 typedef void (*store_notebooks_fn)(void *context, const struct store_notebook *list, size_t n,
                                    uint64_t count, const struct err *e);
 struct store_call *store_list_notebooks(struct store *store, const char *user, uint64_t offset,
@@ -72,19 +72,19 @@ struct store_call *store_get_notebook(struct store *store, const char *id, store
 
 struct store_cell {
     const char *id;
-    int64_t place;      /* in the order of the notebook. When put, of a new cell: 0 is the end */
-    int kind;           /* 0 code, 1 markdown, 2 raw; when edited: -1 stays */
-    const char *state;  /* "idle", "queued", "running", "completed", "error", ...; NULL: "idle" */
-    const char *source; /* NULL: see store_put_cell */
+    int64_t place;     /* in the order of the notebook. When put, of a new cell: 0 is the end */
+    int kind;          /* 0 code, 1 markdown, 2 raw; when edited: -1 stays */
+    const char *state; /* "idle", "queued", "running", "completed", "error", ...; NULL for "idle" */
+    const char *source; /* NULL as in store_put_cell */
     size_t source_len;
     uint64_t exec_id;                 /* of its last run; 0: none */
     uint64_t count;                   /* execution count; 0: none */
     uint64_t revision;                /* from 1 on; when put, 0 is 1 */
     uint64_t created_ms, executed_ms; /* wall clock; 0: not known */
     uint64_t duration_us;
-    const char *outputs; /* JSON array; NULL: none */
+    const char *outputs; /* JSON array; NULL if none */
     size_t outputs_len;
-    const char *metadata; /* JSON; NULL: none */
+    const char *metadata; /* JSON; NULL if none */
     size_t metadata_len;
     uint64_t number; /* how many are before it; only when read */
     bool is_undone;  /* its session has none of its effects (any more); only when read */
@@ -131,10 +131,10 @@ enum store_change_kind {
 
 struct store_change {
     enum store_change_kind what;
-    const char *cell;  /* id or number, "-1" being the last; NULL: all cells (clear outputs) */
+    const char *cell;  /* id or number, "-1" being the last; NULL for all cells (clear outputs) */
     uint64_t at;       /* insert, move: the cell's new number; too large: the last */
     uint64_t revision; /* edit: that the cell must have; 0: any */
-    const struct store_cell *to; /* insert: whole (id NULL: one is made); edit: NULL members stay */
+    const struct store_cell *to; /* insert: whole (id NULL to make one); edit: NULL members stay */
     uint64_t max_cells;          /* insert; 0: any number */
 };
 

@@ -8,7 +8,7 @@
 enum { N_NUMBERS = 8, N_TEXTS = 6 };
 
 struct text {
-    const char *data; /* NULL: none */
+    const char *data; /* NULL if none */
     size_t len;
 };
 

@@ -83,7 +83,7 @@ typedef void (*store_done_fn)(void *context, const struct err *e);
 void store_forget(struct store_call *call);
 
 /* Everything that was queued before this call is on disk, or `e` says what kept it from being so.
- * `session` (may be NULL: all) narrows that to what belongs to one session, so that its caller
+ * `session` (NULL for all) narrows that to what belongs to one session, so that its caller
  * is not told of another session's trouble. */
 struct store_call *store_barrier(struct store *store, const char *session, store_done_fn fn,
                                  void *context);
@@ -284,10 +284,10 @@ struct store_call *store_get_shared(struct store *store, const char *token, stor
 
 struct store_task {
     const char *id;
-    const char *agent;                           /* NULL: nobody in particular */
+    const char *agent;                           /* NULL for nobody in particular */
     const char *status;                          /* a word of whoever has tasks */
     uint64_t created_ms, updated_ms, expires_ms; /* wall clock */
-    const char *result;                          /* NULL: there is none yet */
+    const char *result;                          /* NULL if there is none yet */
 };
 
 /* Makes or replaces the task's row. `fn` (may be NULL) is called when it is safe. NULL if the queue
@@ -302,7 +302,7 @@ int store_each_task(struct store *store, void (*fn)(void *context, const struct 
 
 /* ---- plan mode of agents --------------------------------------------------------------------- */
 
-/* Remembers since when an agent is in plan mode, and why (NULL: nobody said); 0: it is not. */
+/* Remembers since when an agent is in plan mode, and why (NULL if not said); 0: it is not. */
 int store_put_plan(struct store *store, const char *agent, const char *reason,
                    uint64_t entered_at_ms, struct err *e);
 

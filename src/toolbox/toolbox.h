@@ -71,7 +71,7 @@ struct tool_entry {
 
 /* All of them; the list is valid until the loop turns. */
 const struct tool_entry *const *toolbox_entries(size_t *ret_n);
-struct tool_entry *toolbox_find(const char *name); /* NULL: there is none */
+struct tool_entry *toolbox_find(const char *name); /* NULL if there is none */
 /* An entry of the configuration, or of a server, may go while it is called. */
 void toolbox_hold(struct tool_entry *entry);
 void toolbox_let_go(struct tool_entry *entry);
@@ -89,7 +89,7 @@ extern const char *const toolbox_permission_names[];
 struct toolbox_tool {
     const char *name;
     const char *description;
-    const char *parameters; /* JSON: {"x": {"type", "required", "default" …}}; NULL: none */
+    const char *parameters; /* JSON: {"x": {"type", "required", "default" …}}; NULL if none */
     const char *const *command;
     const char *http;
     const char *const *headers;
@@ -102,7 +102,7 @@ struct toolbox_server {
     const char *name;
     const char *const *command;
     const char *const *environment; /* "NAME=value" */
-    const char *const *tools;       /* those of its tools that are offered; NULL: all */
+    const char *const *tools;       /* those of its tools that are offered; NULL for all */
     uint32_t timeout_secs;
 };
 
@@ -135,6 +135,6 @@ int toolbox_check_parameters(const char *json, struct err *e);
 
 /* The table takes the entry over; one of this name goes. */
 void toolbox_put(struct tool_entry *entry);
-void toolbox_remove_of(const struct upstream *from); /* NULL: those of the configuration */
+void toolbox_remove_of(const struct upstream *from); /* NULL for those of the configuration */
 /* `told` and `schema` are taken. */
 struct tool_entry *toolbox_new_entry(enum toolbox_maker maker, json_t *told, json_t *schema);

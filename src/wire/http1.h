@@ -122,7 +122,7 @@ struct http1_response {
     const char *version;   /* in quotes, of a file that may be fetched in parts; else NULL */
     bool is_part;          /* `content_length` bytes from `first` on, of `total` */
     int64_t first, total;  /* `total` also with the status 416 */
-    const char *more;      /* other headers, each with its line end; NULL: none */
+    const char *more;      /* other headers, each with its line end; NULL if none */
 };
 
 void http1_write_status(struct buf *out, int status); /* the first line */

@@ -32,7 +32,7 @@ struct explore_function {
     const char *name;
     const char *op;
     const char *places[PLACES_MAX]; /* its arguments, in their order */
-    const char *value;              /* the member of the answer that is shown; NULL: all of it */
+    const char *value;              /* the member of the answer that is shown; NULL for all of it */
     const char *fixed[2];           /* an argument that is always given, and its value */
 };
 
@@ -106,7 +106,7 @@ static char *explore_doc[] = {
 static struct {
     struct channel *channel;
     int64_t cell; /* of this process */
-    /* What the processes of a cell share: the cell that may call now, or 0. NULL: not installed. */
+    /* What a cell's processes share: the cell that may call now, or 0. NULL if not installed. */
     _Atomic int64_t *now;
     struct bash_request answer;
     int64_t left, offset; /* of a text that did not fit into one answer: what is asked for next */

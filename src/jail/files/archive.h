@@ -25,7 +25,7 @@
 
 /* What is known of one workspace from the last record or restore. One caller at a time. */
 struct archive {
-    struct manifest *manifest; /* NULL: nothing is known */
+    struct manifest *manifest; /* NULL if nothing is known */
     struct blob_hash hash;     /* of the manifest */
     struct archive_seen *seen; /* as the entries of the manifest */
     uint64_t touched_ms;       /* when all its blobs were last found in the store; 0: not known */
@@ -62,7 +62,7 @@ struct archive_recorded {
     char reason[1024];   /* why there is no manifest; any bytes, for a path may be in it */
 };
 
-/* `base`: the manifest of the last record, or NULL: if it is ours and we looked for its blobs not
+/* `base`: the manifest of the last record, or NULL; if it is ours and we looked for its blobs not
  * long ago, they are not looked for again. */
 void archive_record(struct archive *a, int workspace, int store, const struct blob_hash *base,
                     const struct archive_budget *budget, struct archive_recorded *ret);
@@ -91,7 +91,7 @@ struct archive_restored {
  * does not exist, or whose inode has another name as well, is written beside and renamed into
  * place. */
 void archive_restore(struct archive *a, int workspace, int store, const struct blob_hash *wanted,
-                     struct archive_restored *ret); /* NULL: no files at all */
+                     struct archive_restored *ret); /* NULL if there are no files at all */
 /* The manifest of a workspace without files, of which `top` is known. */
 struct manifest *archive_no_files(const struct stat *top, struct blob_hash *ret_hash);
 

@@ -91,13 +91,13 @@ bool file_matches(const char *pattern, const char *text)
 struct file_page {
     const struct file_job *j;
     struct json_out o;
-    const char *after; /* below the directory; NULL: all */
+    const char *after; /* below the directory; NULL for all */
     size_t after_len;
     size_t n, n_visited;
     char next[WARDEN_PATH_SIZE]; /* the last path of this page, if there are more; "" */
 };
 
-/* The path in the workspace of what lies below the directory of the order; NULL: too long. */
+/* The path in the workspace of what lies below the directory of the order; NULL if too long. */
 static const char *file_full_path(const struct file_job *j, const char *path, char *out)
 {
     const char *top = j->order->path;

@@ -18,7 +18,7 @@ struct mapping {
     uintptr_t from, to;
     off_t offset; /* in its file */
     int protection;
-    char *name; /* NULL: has none */
+    char *name; /* NULL if it has none */
 };
 
 static struct mapping *noted;

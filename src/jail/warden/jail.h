@@ -17,7 +17,7 @@
 
 /* What all jails are made with; fixed for the warden's life. */
 struct jail_factory {
-    void (*on_busy_group)(const struct cgroup *g); /* of a jail that is gone; NULL: forget it */
+    void (*on_busy_group)(const struct cgroup *g); /* of an ended jail; NULL if unwanted */
     struct cgroup_parent cgroups;
     const struct seccomp_blob *filter;
     bool has_id_range;       /* every jail has a uid of its own; else all map to the one user */
