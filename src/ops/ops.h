@@ -67,6 +67,7 @@ extern const struct op op_exec_continue;
 extern const struct op op_tool_context;
 extern const struct op op_tool_grep;
 extern const struct op op_tool_outcome;
+extern const struct op op_tool_explore;
 extern const struct op op_tool_peek;
 extern const struct op op_tool_recall;
 extern const struct op op_exec_oneshot;

@@ -124,6 +124,7 @@ const struct op *const op_table[] = {
     &op_tool_context,
     &op_tool_peek,
     &op_tool_grep,
+    &op_tool_explore,
     &op_tool_recall,
     &op_tool_outcome,
     &op_tool_file,

@@ -1,9 +1,12 @@
-/* The tools of the set `explore`: context, peek and grep. A model loads a text once and pulls out
- * of it what it needs; its code has the same functions. Daemon; on the loop. */
+/* The tools of the set `explore`: context, peek and grep, and the rest in one. A model loads a text
+ * once and pulls out of it what it needs; its code has the same functions. Daemon; on the loop. */
 #include "cell/redact.h"
+#include "explore/chars.h"
 #include "ops/explore_call.h"
 #include "ops/tool_call.h"
 #include "session/session.h"
+#include "wire/json.h"
+#include "wire/toon.h"
 
 enum { TOOL_GREP_MAX = 30, TOOL_PEEK_MAX = 20000, TOOL_FILE_MAX = 1024 };
 
@@ -247,4 +250,165 @@ const struct op op_tool_grep = {
     .result = &shape_tool_result,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TIMEOUT) | OP_ERR(TOO_LARGE),
     .example = "{\"session\": \"$explored\", \"pattern\": \"error\"}",
+};
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+/* As code has them. Which arguments `path` and `text` are, and the member of the answer that is
+ * shown, if it is not all of it. */
+static const struct tool_explore_action {
+    const char *name;
+    const struct op *op;
+    const char *path, *text, *member;
+} tool_explore_actions[] = {
+    {"list_dir", &op_explore_list_dir, "path", NULL, NULL},
+    {"file_info", &op_explore_file_info, "path", NULL, NULL},
+    {"archive_open", &op_explore_archive_open, "file_path", NULL, NULL},
+    {"archive_file", &op_explore_archive_file, "file_path", "member", "text"},
+    {"archive_search", &op_explore_archive_search, "file_path", "query", NULL},
+    {"archive_extract", &op_explore_archive_extract, "file_path", "to", NULL},
+    {"web_fetch", &op_explore_web_fetch, "url", NULL, "text"},
+    {"chunk_context", &op_explore_chunks, "file_path", NULL, "chunks"},
+    {"summarize_chunks", &op_explore_summarize_chunks, "file_path", "task", "chunks"},
+    {"mark_finding", &op_explore_mark_finding, "source_file", "content", "id"},
+    {"list_findings", &op_explore_list_findings, NULL, NULL, "findings"},
+    {"get_state", &op_explore_state, NULL, NULL, "text"},
+    {"FINAL", &op_explore_final, NULL, "answer", NULL},
+    {"STUCK", &op_explore_stuck, NULL, "reason", NULL},
+};
+
+static const char *const tool_explore_names[] = {
+    "list_dir",     "file_info",      "archive_open",
+    "archive_file", "archive_search", "archive_extract",
+    "web_fetch",    "chunk_context",  "summarize_chunks",
+    "mark_finding", "list_findings",  "get_state",
+    "FINAL",        "STUCK",          NULL};
+
+static const struct op_param tool_explore_params[] = {
+    {.name = "action",
+     .type = OP_CHOICE,
+     .is_required = true,
+     .choices = tool_explore_names,
+     .doc = "Which function."},
+    {.name = "path",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = 4096,
+     .doc = "Archive, file, folder or URL."},
+    {.name = "text",
+     .type = OP_TEXT,
+     .is_nullable = true,
+     .min = 1,
+     .max = 64 * 1024,
+     .doc = "Member, query, where to, finding, answer."},
+    TOOL_PARAM_SESSION,
+    {0},
+};
+
+static const struct tool_explore_action *tool_explore_find(const char *name)
+{
+    size_t i = 0;
+    while (strcmp(tool_explore_actions[i].name, name) != 0)
+        i++; /* the parameter has no other choices */
+    return &tool_explore_actions[i];
+}
+
+/* A text as it is, with the line that says what it leaves out; all else in few tokens. */
+static void tool_explore_put(const json_t *answer, const json_t *shown, bool has_toon,
+                             struct buf *out)
+{
+    const char *note = json_string_value(json_object_get(answer, "note"));
+    struct json_out json = JSON_OUT(out);
+    if (json_is_string(shown)) {
+        buf_append(out, json_string_value(shown), json_string_length(shown));
+        if (note != NULL)
+            tool_begin_line(out);
+        buf_append_str(out, note != NULL ? note : "");
+    } else if (!has_toon || !toon_encode_if_shorter(shown, out)) {
+        json_put_value(&json, shown);
+    }
+}
+
+static void tool_explore_on_answer(struct call *call, const json_t *answer)
+{
+    const struct tool_explore_action *action = tool_explore_actions;
+    while (action->op != call->op)
+        action++;
+    _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
+    const json_t *shown = action->member != NULL ? json_object_get(answer, action->member) : answer;
+    tool_explore_put(answer, shown, explore_call_settings(call)->has_toon, &out);
+    size_t max = MAX(tool_text_max(call), (size_t)4 * TOOL_PEEK_MAX), ignored;
+    size_t end = out.len > max ? chars_prefix(out.data, max, SIZE_MAX, &ignored) : out.len;
+    if (end < out.len) {
+        size_t left = out.len - end;
+        out.len = end;
+        buf_printf(&out, "\n[... %zu bytes more: ask for less]", left);
+    }
+    tool_explore_reply(call, &out);
+}
+
+/* False if the call was answered: an argument is missing. */
+static bool tool_explore_take(struct call *call, const struct tool_explore_action *action,
+                              const char *given, const char *as, json_t *args)
+{
+    char message[128];
+    json_t *value = json_object_get(call->args, given);
+    if (as == NULL)
+        return true;
+    if (value != NULL && !json_is_null(value)) {
+        json_object_set(args, as, value);
+        return true;
+    }
+    for (const struct op_param *param = action->op->params; param->name != NULL; param++)
+        if (param->is_required && strcmp(param->name, as) == 0) {
+            snprintf(message, sizeof(message), "\"%s\" is needed for %s", given, action->name);
+            tool_fail(call, message, "Its description says what it is.");
+            return false;
+        }
+    return true;
+}
+
+static void tool_explore_run(struct call *call)
+{
+    struct err e;
+    const struct tool_explore_action *action = tool_explore_find(call_text(call, "action", ""));
+    const struct session *session = tool_found(call);
+    if (session == NULL)
+        return;
+    _json_ json_t *args = json_pack("{s:s}", "session_id", session->id);
+    if (!tool_explore_take(call, action, "path", action->path, args) ||
+        !tool_explore_take(call, action, "text", action->text, args))
+        return;
+    if (op_check(action->op, args, &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
+    tool_become(call, action->op, take_ptr(args), tool_explore_on_answer);
+}
+
+static bool tool_explore_only_reads(const struct call *call)
+{
+    return (tool_explore_find(call_text(call, "action", ""))->op->flags & OP_MUTATING) == 0;
+}
+
+const struct op op_tool_explore = {
+    .name = "tool.explore",
+    .method = "POST",
+    .path = "/v1/tools/explore",
+    .subject = OP_ON_TOOLS,
+    .flags = OP_MUTATING,
+    .params = tool_explore_params,
+    .doc = "Archives, pages, folders, chunks, findings and the answer: what code has as functions "
+           "of these names.",
+    .tool = "explore",
+    .toolset = "explore",
+    .tool_doc = "More ways to explore; your code has these functions too.",
+    .prepare = tool_prepare,
+    .run = tool_explore_run,
+    .only_reads = tool_explore_only_reads,
+    .result = &shape_tool_result,
+    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TIMEOUT) |
+              OP_ERR(TOO_LARGE) | OP_ERR(UNAVAILABLE) | OP_ERR(FORBIDDEN) | OP_ERR(UPSTREAM),
+    .example = "{\"session\": \"$explored\", \"action\": \"list_dir\"}",
 };

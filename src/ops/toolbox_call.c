@@ -3,6 +3,7 @@
 #include "ops/toolbox_call.h"
 
 #include "base/clock.h"
+#include "cell/typography.h"
 #include "ops/toolbox_builtin.h"
 #include "policy/config_toolbox.h"
 #include "policy/policy.h"
@@ -139,6 +140,47 @@ static void toolbox_call_assist(struct toolbox_visit *visit, struct session *ses
     }
     visit->call->op_state = visit;
     visit->call->on_gone = toolbox_call_on_gone;
+}
+
+/* Python that word processors have written, as in cells: the tool runs it without their signs if it
+ * does not compile as it is, and says so. */
+static json_t *toolbox_call_plain(const json_t *args)
+{
+    static const char *const code[] = {"code", "setup"};
+    json_t *all = json_copy((json_t *)(uintptr_t)args), *plain = json_object();
+    for (size_t i = 0; i < ARRAY_LEN(code); i++) {
+        struct typography_note note;
+        const json_t *given = json_object_get(args, code[i]);
+        const char *text = json_string_value(given);
+        size_t len = json_string_length(given);
+        if (text == NULL || typography_is_plain(text, len))
+            continue;
+        _buf_ struct buf out = BUF_INIT(4 * len + KIB);
+        if (typography_replace(text, len, &out, &note))
+            json_object_set_new(
+                plain, code[i],
+                json_pack("{s:s#, s:s}", "text", buf_str(&out), (int)out.len, "note", note.text));
+    }
+    if (json_object_size(plain) > 0)
+        json_object_set(all, "plain", plain);
+    json_decref(plain);
+    return all;
+}
+
+static bool toolbox_call_runs_python(const struct tool_entry *entry)
+{
+    static const char *const names[] = {"python_eval", "run_python_code", "benchmark_run"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(entry->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void toolbox_call_tool(struct toolbox_visit *visit, struct session *session)
+{
+    _json_ json_t *args = toolbox_call_runs_python(visit->entry) ? toolbox_call_plain(visit->args)
+                                                                 : json_incref(visit->args);
+    toolbox_call_assist(visit, session, visit->entry->name, args);
 }
 
 /* A command gets the arguments as JSON; the interpreter that runs it ends it a little before it
@@ -407,7 +449,7 @@ static void toolbox_call_run(struct call *call)
     }
     switch (entry->maker) {
     case TOOLBOX_ASSISTANT:
-        toolbox_call_assist(visit, session, entry->name, visit->args);
+        toolbox_call_tool(visit, session);
         return;
     case TOOLBOX_DAEMON:
         toolbox_call_run_daemon(visit);

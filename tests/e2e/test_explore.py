@@ -5,6 +5,7 @@ import ast
 import concurrent.futures
 import http.server
 import io
+import json
 import threading
 import zipfile
 
@@ -378,6 +379,51 @@ def test_tools_for_models(client, explorer):
     assert tool("context", file="notes.txt", name="notes") == "notes: 4 chars, 2 lines"
     assert tool("peek", context="notes") == "a\nb\n[of 4 chars]"
     assert tool("peek", file="notes.txt", chars=1) == "a\n[of 4 chars]"
+
+
+@pytest.mark.one_mode
+def test_the_tool_that_has_the_rest(client, explorer):
+    def explore(action, **args):
+        answer = client.call("POST", "/v1/tools/explore",
+                             {"session": explorer.id, "action": action, **args})
+        return answer["content"][0]["text"]
+
+    explorer.put("a.zip", zipped(notes_txt="an error\n" * 60, more_log="nothing"))
+    assert "files[1]{name,type,size}:\n  a.zip,file," in explore("list_dir")
+    assert explore("file_info", path="none") == "path: none\nexists: false"
+    assert "notes.txt,540,file" in explore("archive_open", path="a.zip")
+    assert explore("archive_file", path="a.zip", text="more.log") == "nothing"
+    found = explore("archive_search", path="a.zip", text="error")
+    assert "hits[50]" in found and "truncated at 50 results" in found
+    assert "files: 2" in explore("archive_extract", path="a.zip", text="out")
+    assert "no domain is listed" in refusal(client, explorer, action="web_fetch", path="http://x.y")
+    assert explore("chunk_context").startswith("[4]{index,start,end,char_count}:\n  0,0,")
+    assert LINES[0] in explore("summarize_chunks", text="errors")
+    assert explore("mark_finding", text="full at noon", path="a.zip") == "F1"
+    assert "full at noon" in explore("list_findings")
+    assert "archive_open(path='a.zip')" in explore("get_state")
+    explore("FINAL", text="42")
+    assert state(client, explorer)["final"] == {"answer": "42"}
+    explore("STUCK", text="no idea")
+    assert state(client, explorer)["final"] == {"stuck": "no idea"}
+    assert refusal(client, explorer, action="archive_open") == "\"path\" is needed for archive_open"
+    client.call("PUT", f"{explorer.path}/plan", {"reason": "think"})
+    refused = client.request("POST", "/v1/tools/explore", {
+        "session": explorer.id, "action": "archive_extract", "path": "a.zip"})
+    assert refused.json["refusal"]["tool_name"] == "explore"
+    assert explore("file_info", path="none") == "path: none\nexists: false"
+
+
+def refusal(client, session, **args):
+    answer = client.request("POST", "/v1/tools/explore", {"session": session.id, **args})
+    return answer.json["error"]["message"]
+
+
+@pytest.mark.one_mode
+def test_what_the_set_explore_costs(client):
+    (_, *tools) = client.call("GET", "/v1/tools?sets=explore")["tools"]
+    (one,) = [tool for tool in tools if tool["name"] == "explore"]
+    assert len(json.dumps(one)) < 1200, one  # some 250 tokens
 
 
 SECRETS = {

@@ -34,6 +34,22 @@ def test_signs_in_texts_and_in_code_that_compiles_stay(session):
     assert broken.error.name == "SyntaxError" and "replaced" not in broken
 
 
+def test_tools_replace_what_does_not_compile(daemon, session):
+    def use(tool, **args):
+        call = daemon.client.call("POST", f"{session.path}/toolbox/{tool}", {"args": args})
+        return call["result"]
+
+    told = use("python_eval", code="“it’s 3 × 4” + str(3 × 4)")
+    assert (told["result"], told["replaced"]) == (
+        "'it’s 3 × 412'", "replaced × by * (1), “ ” by \" (2)")
+    told = use("run_python_code", code="é = '×'; print(é)")
+    assert told["stdout"] == "×\n" and "replaced" not in told
+    told = use("run_python_code", code="3 ×× ]")
+    assert "SyntaxError" in told["stderr"] and "replaced" not in told
+    told = use("benchmark_run", code="x − 1", setup="x = 3 × 4", number=1, repeat=1)
+    assert told["replaced"] == "replaced − by - (1); replaced × by * (1)"
+
+
 def in_a_terminal(daemon, *args, stdin=""):
     return Shell(daemon.binary, daemon.user, daemon.data)(*args, stdin=stdin, check=0)
 
@@ -61,6 +77,11 @@ def in_a_notebook(daemon, session, *, again):
     return answer
 
 
+def by_tool(daemon, session, tool):
+    answer = daemon.client.call("POST", f"{session.path}/toolbox/{tool}", {"args": {"code": CODE}})
+    return answer["result"]
+
+
 PATHS = {
     "exec": lambda d, s: s.exec(CODE),
     "events": by_events,
@@ -76,6 +97,9 @@ PATHS = {
     "try": lambda d, s: d.client.call("POST", f"{s.path}/try", {"code": CODE}),
     "cell": lambda d, s: in_a_notebook(d, s, again=False),
     "notebook": lambda d, s: in_a_notebook(d, s, again=True),
+    "python_eval": lambda d, s: by_tool(d, s, "python_eval"),
+    "run_python_code": lambda d, s: by_tool(d, s, "run_python_code"),
+    "benchmark_run": lambda d, s: by_tool(d, s, "benchmark_run"),
 }
 
 

@@ -57,7 +57,8 @@ static void test_strategies(void **state)
     } cases[] = {
         {{NULL}, "none"},
         {{"peek"}, "scan"},
-        {{"grep", "peek"}, "scan"},
+        {{"grep", "peek"}, "mixed"},
+        {{"grep", "peek", "peek"}, "scan"},
         {{"grep", "peek", "grep"}, "search"},
         {{"list_dir"}, "mixed"},
         {{"grep", "grep", "llm_call"}, "delegated"},

@@ -3489,6 +3489,17 @@ export interface ToolGrepArgs {
   session?: string | null;
 }
 
+export interface ToolExploreArgs {
+  /** Which function. */
+  action: "list_dir" | "file_info" | "archive_open" | "archive_file" | "archive_search" | "archive_extract" | "web_fetch" | "chunk_context" | "summarize_chunks" | "mark_finding" | "list_findings" | "get_state" | "FINAL" | "STUCK";
+  /** Archive, file, folder or URL. */
+  path?: string | null;
+  /** Member, query, where to, finding, answer. */
+  text?: string | null;
+  /** Name; default: yours. */
+  session?: string | null;
+}
+
 export interface ToolRecallArgs {
   /** Your task. */
   query: string;
@@ -3943,6 +3954,11 @@ export class Operations {
   toolPeek(args?: ToolPeekArgs, options?: CallOptions): Promise<ToolResult>;
   /** Searches a context, or a file, for a regular expression. */
   toolGrep(args: ToolGrepArgs, options?: CallOptions): Promise<ToolResult>;
+  /**
+   * Archives, pages, folders, chunks, findings and the answer: what code has as functions of
+   * these names.
+   */
+  toolExplore(args: ToolExploreArgs, options?: CallOptions): Promise<ToolResult>;
   /** Tells how similar tasks were explored before, and how well that went. */
   toolRecall(args: ToolRecallArgs, options?: CallOptions): Promise<ToolResult>;
   /** Remembers how the task was explored and what became of it, for recall. */

@@ -847,6 +847,13 @@ const TOOL_GREP = {
   query: [],
   flags: ["read_only"],
 };
+const TOOL_EXPLORE = {
+  name: "tool.explore",
+  method: "POST",
+  path: "/v1/tools/explore",
+  query: [],
+  flags: ["mutating"],
+};
 const TOOL_RECALL = {
   name: "tool.recall",
   method: "POST",
@@ -1694,6 +1701,14 @@ export class Operations {
   /** Searches a context, or a file, for a regular expression. */
   toolGrep(args, options) {
     return this._json(TOOL_GREP, args, options);
+  }
+
+  /**
+   * Archives, pages, folders, chunks, findings and the answer: what code has as functions of
+   * these names.
+   */
+  toolExplore(args, options) {
+    return this._json(TOOL_EXPLORE, args, options);
   }
 
   /** Tells how similar tasks were explored before, and how well that went. */

@@ -28,8 +28,8 @@ from ._table import (
     SESSION_RESUME, SESSION_SUSPEND, SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE,
     STATE_GET, STATE_LIST, TOOLBOX_CALL, TOOLBOX_LIST, TOOLBOX_LOG, TOOL_BACK,
     TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT, TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL,
-    TOOL_EXECUTE_CELL, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST, TOOL_LOOK,
-    TOOL_OUTCOME, TOOL_PEEK, TOOL_RECALL, TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL,
+    TOOL_EXECUTE_CELL, TOOL_EXPLORE, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST,
+    TOOL_LOOK, TOOL_OUTCOME, TOOL_PEEK, TOOL_RECALL, TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL,
     TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT, TRY_DISCARD
 )
 from ._wire import Op
@@ -1943,6 +1943,22 @@ class AsyncOperations:
         given: t.Dict[str, t.Any] = {"pattern": pattern, "around": around, "context": context,
             "file": file, "session": session}
         return t.cast(shapes.ToolResult, await self._json(TOOL_GREP, given))
+
+    async def tool_explore(self,
+                           action: t.Literal["list_dir", "file_info", "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch", "chunk_context", "summarize_chunks", "mark_finding", "list_findings", "get_state", "FINAL", "STUCK"],
+                           *, path: t.Optional[str] = None, text: t.Optional[str] = None,
+                           session: t.Optional[str] = None) -> shapes.ToolResult:
+        """Archives, pages, folders, chunks, findings and the answer: what code has as functions of
+        these names.
+
+        action: Which function.
+        path: Archive, file, folder or URL.
+        text: Member, query, where to, finding, answer.
+        session: Name; default: yours.
+        """
+        given: t.Dict[str, t.Any] = {"action": action, "path": path, "text": text,
+            "session": session}
+        return t.cast(shapes.ToolResult, await self._json(TOOL_EXPLORE, given))
 
     async def tool_recall(self, query: str, *,
                           session: t.Optional[str] = None) -> shapes.ToolResult:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import workspace
@@ -132,6 +133,32 @@ def _late(seconds: float, what: str) -> Refused:
 
 # ---- python --------------------------------------------------------------------------------------
 
+Plain = Dict[str, Dict[str, str]]  # of arguments that are code: without typographic signs, and a note
+
+
+def _compiles(code: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(code, "<code>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _runnable(plain: Optional[Plain], **given: str) -> Tuple[List[str], Dict[str, str]]:
+    """Code without typographic signs, where it does not compile with them, and what is told of
+    it."""
+    taken, notes = [], []
+    for name, code in given.items():
+        other = (plain or {}).get(name)
+        if other is not None and not _compiles(code) and _compiles(other["text"]):
+            code = other["text"]
+            notes.append(other["note"])
+        taken.append(code)
+    return taken, {"replaced": "; ".join(notes)} if notes else {}
+
+
 _EVALUATE = """
 import ast, json, sys
 source = sys.stdin.read()
@@ -145,8 +172,11 @@ if last is not None:
 """
 
 
-def python_eval(code: str, timeout: float = 30.0) -> Dict[str, Any]:
+def python_eval(
+    code: str, timeout: float = 30.0, plain: Optional[Plain] = None
+) -> Dict[str, Any]:
     """Runs code in a fresh process; the value of its last expression is the result."""
+    (code,), told = _runnable(plain, code=code)
     done = run([_python(), "-c", _EVALUATE], timeout, code)
     if done.is_late:
         raise _late(timeout, "the code")
@@ -156,17 +186,21 @@ def python_eval(code: str, timeout: float = 30.0) -> Dict[str, Any]:
         "stdout": _cut(out if mark and done.code == 0 else done.out),
         "stderr": _cut(done.err),
         "exit_code": done.code,
+        **told,
     }
 
 
-def run_python_code(code: str, stdin_data: str = "", timeout: float = 60.0) -> Dict[str, Any]:
+def run_python_code(
+    code: str, stdin_data: str = "", timeout: float = 60.0, plain: Optional[Plain] = None
+) -> Dict[str, Any]:
     """Runs a script in a fresh process."""
+    (code,), told = _runnable(plain, code=code)
     done = run([_python(), "-c", code], timeout, stdin_data)
     if done.is_late:
         raise _late(timeout, "the code")
     return {
         "stdout": _cut(done.out), "stderr": _cut(done.err), "exit_code": done.code,
-        "elapsed_ms": done.took_ms,
+        "elapsed_ms": done.took_ms, **told,
     }  # fmt: skip
 
 
@@ -185,9 +219,10 @@ print("\\n__result__" + json.dumps({"number": number, "us": times}))
 
 
 def benchmark_run(
-    code: str, setup: str = "pass", number: int = 0, repeat: int = 5
+    code: str, setup: str = "pass", number: int = 0, repeat: int = 5, plain: Optional[Plain] = None
 ) -> Dict[str, Any]:
     """How long a piece of Python takes, in a fresh process."""
+    (code, setup), noted = _runnable(plain, code=code, setup=setup)
     given = json.dumps({"code": code, "setup": setup, "number": number, "repeat": repeat})
     done = run([_python(), "-c", _BENCHMARK], 60.0, given)
     if done.is_late:
@@ -200,6 +235,7 @@ def benchmark_run(
     return {
         "number": told["number"], "repeat": repeat, "best_us": round(times[0], 4),
         "median_us": round(times[len(times) // 2], 4), "worst_us": round(times[-1], 4),
+        **noted,
     }  # fmt: skip
 
 
