@@ -133,7 +133,7 @@ def _late(seconds: float, what: str) -> Refused:
 
 # ---- python --------------------------------------------------------------------------------------
 
-Plain = Dict[str, Dict[str, str]]  # of arguments that are code: without typographic signs, and a note
+Plain = Dict[str, Dict[str, str]]  # arguments that are code, without typographic signs, and notes
 
 
 def _compiles(code: str) -> bool:
