@@ -40,6 +40,7 @@ BANNED = {
     r"\t": "indent with spaces",
     r"[ \t]+$": "space at the end of the line",
     r"-{20,}\n\s*\*/": "a section bar ends on its line",
+    r"\bNULL: ": "write NULL if, or NULL for",
 }
 
 # A descriptor is close-on-exec from birth; a statement that makes one says so, or says why not.

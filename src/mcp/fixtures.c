@@ -513,7 +513,7 @@ static void fx_slow(struct mcp_request *rq)
         return;
     }
     if (rq->caps.has_tasks)
-        task_begin(rq);
+        mcp_task_begin(rq);
     request_after(rq, (uint64_t)MIN(seconds, 3600) * 1000, fx_slow_end);
 }
 
@@ -525,10 +525,10 @@ static void fx_failing_end(struct mcp_request *rq)
 static void fx_failing(struct mcp_request *rq)
 {
     if (!rq->caps.has_tasks) {
-        tasks_refuse(rq);
+        mcp_task_refuse(rq);
         return;
     }
-    task_begin(rq);
+    mcp_task_begin(rq);
     request_after(rq, 500, fx_failing_end);
 }
 
@@ -540,7 +540,7 @@ static void fx_protocol_error_end(struct mcp_request *rq)
 static void fx_protocol_error(struct mcp_request *rq)
 {
     if (rq->caps.has_tasks)
-        task_begin(rq);
+        mcp_task_begin(rq);
     request_after(rq, 100, fx_protocol_error_end);
 }
 
@@ -553,7 +553,7 @@ static void fx_on_confirmed(struct mcp_request *rq, const json_t *answers)
 static void fx_confirm(struct mcp_request *rq)
 {
     if (rq->caps.has_tasks)
-        task_begin(rq);
+        mcp_task_begin(rq);
     ask(rq,
         json_pack("{s:o}", "confirm",
                   fixture_question("Delete it?", SCHEMA_OF("confirm", "boolean"))),
@@ -569,7 +569,7 @@ static void fx_on_both(struct mcp_request *rq, const json_t *answers)
 static void fx_multi_input(struct mcp_request *rq)
 {
     if (rq->caps.has_tasks)
-        task_begin(rq);
+        mcp_task_begin(rq);
     ask(rq,
         json_pack("{s:o,s:o}", "first",
                   fixture_question("First name?", SCHEMA_OF("name", "string")), "second",
@@ -587,7 +587,7 @@ static bool fx_with_task_go_on(struct mcp_request *rq, const json_t *answers)
     if (fixture_answer(answers, "user_name", "name") == NULL)
         return false;
     rq->memory = json_deep_copy(answers);
-    task_begin(rq);
+    mcp_task_begin(rq);
     request_after(rq, 100, fx_with_task_end);
     return true;
 }
@@ -595,7 +595,7 @@ static bool fx_with_task_go_on(struct mcp_request *rq, const json_t *answers)
 static void fx_with_task(struct mcp_request *rq)
 {
     if (!rq->caps.has_tasks) {
-        tasks_refuse(rq);
+        mcp_task_refuse(rq);
         return;
     }
     fixture_round(rq, "user_name",

@@ -33,7 +33,7 @@ static void server_on_sweep(void *context)
 {
     struct mcp *mcp = context;
     peer_sweep(mcp);
-    tasks_sweep(mcp);
+    mcp_tasks_sweep(mcp);
     /* An idle daemon never wakes. */
     if (mcp->has.sessions > 0 || mcp->has.tasks > 0)
         loop_timer_set(mcp->sweeper, clock_scaled_ms(SERVER_SWEEP_MS));
@@ -50,7 +50,7 @@ struct mcp *mcp_new(const struct mcp_config *config)
     list_init(&mcp->listeners);
     list_init(&mcp->tasks);
     mcp->sweeper = loop_timer_new(config->loop, server_on_sweep, mcp);
-    tasks_load(mcp);
+    mcp_tasks_load(mcp);
     if (mcp->has.tasks > 0)
         loop_timer_set(mcp->sweeper, clock_scaled_ms(SERVER_SWEEP_MS));
     return mcp;
@@ -67,7 +67,7 @@ void mcp_stop(struct mcp *mcp)
         return;
     mcp->is_stopping = true;
     listen_end_all(mcp);
-    tasks_end_all(mcp);
+    mcp_tasks_end_all(mcp);
     LIST_EACH(&mcp->peers, node) {
         struct mcp_peer *peer = CONTAINER_OF(node, struct mcp_peer, in_all);
         watch_end_all(&peer->watched);
@@ -249,9 +249,9 @@ static const struct server_method {
     {"resources/unsubscribe", OF(MCP_LEGACY), listen_unsubscribe},
     {"server/discover", OF(MCP_MODERN), server_discover},
     {"subscriptions/listen", OF(MCP_MODERN), listen_begin},
-    {"tasks/get", OF(MCP_MODERN), tasks_get},
-    {"tasks/update", OF(MCP_MODERN), tasks_update},
-    {"tasks/cancel", OF(MCP_MODERN), tasks_cancel},
+    {"tasks/get", OF(MCP_MODERN), mcp_task_get},
+    {"tasks/update", OF(MCP_MODERN), mcp_task_update},
+    {"tasks/cancel", OF(MCP_MODERN), mcp_task_cancel},
 };
 
 static void server_run(struct mcp_request *rq)

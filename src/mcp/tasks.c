@@ -1,7 +1,7 @@
 /* Tasks: in memory until their time is over, and in the store, so that they outlive the daemon: a
  * client hears of a task, and of its answer, once that is on disk. Daemon, on the loop; owns them.
  *
- *   task_begin ── safe ──▶ the client is told ── answer ── safe ──▶ completed or failed
+ *   mcp_task_begin ── safe ──▶ the client is told ── answer ── safe ──▶ completed or failed
  *        │ answered or dropped before: there was no task
  *
  * A cell does not outlive the daemon: a task that worked when it ended has failed. */
@@ -245,12 +245,12 @@ static void task_on_safe(void *context, const struct err *e)
         link->ops->answer(link, 200, buf_str(&out), out.len);
 }
 
-bool task_begin(struct mcp_request *rq)
+bool mcp_task_begin(struct mcp_request *rq)
 {
     struct mcp *mcp = rq->mcp;
     char id[TOKEN_SIZE];
     if (mcp->has.tasks >= MCP_TASKS_MAX || mcp->has.task_bytes >= MCP_TASK_BYTES)
-        tasks_sweep(mcp);
+        mcp_tasks_sweep(mcp);
     if (mcp->has.tasks >= MCP_TASKS_MAX || mcp->has.task_bytes >= MCP_TASK_BYTES)
         return false;
     ids_token(id);
@@ -263,7 +263,7 @@ bool task_begin(struct mcp_request *rq)
     return true;
 }
 
-void tasks_refuse(struct mcp_request *rq)
+void mcp_task_refuse(struct mcp_request *rq)
 {
     request_fail_with(
         rq, RPC_MISSING_CAPABILITY,
@@ -280,7 +280,7 @@ static struct mcp_task *task_named(struct mcp_request *rq)
         task != NULL && task->is_told &&
         (rq->agent == NULL || (task->agent != NULL && strcmp(rq->agent, task->agent) == 0));
     if (!rq->caps.has_tasks) {
-        tasks_refuse(rq);
+        mcp_task_refuse(rq);
         return NULL;
     }
     if (!is_own) {
@@ -290,7 +290,7 @@ static struct mcp_task *task_named(struct mcp_request *rq)
     return task;
 }
 
-void tasks_get(struct mcp_request *rq)
+void mcp_task_get(struct mcp_request *rq)
 {
     const struct mcp_task *task = task_named(rq);
     if (task == NULL)
@@ -311,7 +311,7 @@ void tasks_get(struct mcp_request *rq)
     request_reply(rq, &out);
 }
 
-void tasks_update(struct mcp_request *rq)
+void mcp_task_update(struct mcp_request *rq)
 {
     struct mcp_task *task = task_named(rq);
     if (task == NULL)
@@ -327,7 +327,7 @@ void tasks_update(struct mcp_request *rq)
     request_reply_json(rq, json_object());
 }
 
-void tasks_cancel(struct mcp_request *rq)
+void mcp_task_cancel(struct mcp_request *rq)
 {
     struct mcp_task *task = task_named(rq);
     if (task == NULL)
@@ -341,7 +341,7 @@ void tasks_cancel(struct mcp_request *rq)
     request_reply_json(rq, json_object());
 }
 
-void tasks_sweep(struct mcp *mcp)
+void mcp_tasks_sweep(struct mcp *mcp)
 {
     uint64_t now_ms = clock_mono_ms();
     LIST_EACH(&mcp->tasks, node) {
@@ -352,7 +352,7 @@ void tasks_sweep(struct mcp *mcp)
 }
 
 /* Their rows stay. */
-void tasks_end_all(struct mcp *mcp)
+void mcp_tasks_end_all(struct mcp *mcp)
 {
     LIST_EACH(&mcp->tasks, node) {
         struct mcp_task *task = CONTAINER_OF(node, struct mcp_task, in_all);
@@ -399,7 +399,7 @@ static void task_on_row(void *context, const struct store_task *row)
     }
 }
 
-void tasks_load(struct mcp *mcp)
+void mcp_tasks_load(struct mcp *mcp)
 {
     struct store *store = task_store(mcp);
     struct err ignored; /* a store that cannot be read is told of by whoever opened it */

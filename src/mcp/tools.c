@@ -247,7 +247,7 @@ static void tools_on_event(struct mcp_request *rq, const char *name, const char 
 
 static void tools_on_slow(struct mcp_request *rq)
 {
-    if (!rq->caps.has_tasks || !task_begin(rq))
+    if (!rq->caps.has_tasks || !mcp_task_begin(rq))
         request_open_stream(rq);
 }
 

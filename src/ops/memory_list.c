@@ -154,7 +154,7 @@ static void memory_delete_run(struct call *call)
     struct store *store = call_store(call);
     if (store == NULL)
         return;
-    struct store_call *asked = store_forget_memories(
+    struct store_call *asked = store_delete_memories(
         store, call->agent, NULL, call_text(call, "memory", ""), memory_delete_on_done, call, &e);
     if (asked == NULL)
         call_fail(call, &e);
@@ -220,7 +220,7 @@ static void memory_clear_run(struct call *call)
     if (store == NULL)
         return;
     struct store_call *asked =
-        store_forget_memories(store, call_owner(call), call_text(call, "user", NULL), NULL,
+        store_delete_memories(store, call_owner(call), call_text(call, "user", NULL), NULL,
                               memory_clear_on_done, call, &e);
     if (asked == NULL)
         call_fail(call, &e);

@@ -116,7 +116,7 @@ struct snapshot *pool_snapshot(struct pool *pool, struct head *head, uint64_t id
     return snapshot;
 }
 
-void pool_forget(struct pool *pool, struct snapshot *snapshot)
+void pool_drop(struct pool *pool, struct snapshot *snapshot)
 {
     if (snapshot == NULL)
         return;

@@ -62,7 +62,7 @@ void pool_let_go(struct pool *pool, struct room *room);
 struct snapshot *pool_snapshot(struct pool *pool, struct head *head, uint64_t id,
                                const struct snapshot_listener *listener, void *owner,
                                struct err *e);
-void pool_forget(struct pool *pool, struct snapshot *snapshot); /* ends it; takes NULL */
+void pool_drop(struct pool *pool, struct snapshot *snapshot); /* ends it; takes NULL */
 /* A head that is a copy of the snapshot, in the same room; it tells the listener when it is ready.
  */
 int pool_wake(struct pool *pool, struct snapshot *snapshot, const struct head_listener *listener,

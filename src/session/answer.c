@@ -393,7 +393,7 @@ struct exec_outcome *answer_keep(struct exec *exec, const struct exec_outcome *o
     return kept;
 }
 
-void answer_forget(struct exec_outcome *outcome)
+void answer_drop(struct exec_outcome *outcome)
 {
     json_decref(outcome->verdict.value);
     json_decref(outcome->verdict.error);

@@ -25,4 +25,4 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome);
 
 /* A copy for an end that nobody waited for, with what it refers to. */
 struct exec_outcome *answer_keep(struct exec *exec, const struct exec_outcome *outcome);
-void answer_forget(struct exec_outcome *outcome);
+void answer_drop(struct exec_outcome *outcome);

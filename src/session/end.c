@@ -41,7 +41,7 @@ static void end_bury(struct session *session)
     bool is_kept = session->saving.has_row && (session->ending.wish == DEATH_BY_STOP ||
                                                session->ending.wish == DEATH_BY_WARDEN);
     if (!is_kept)
-        saving_forget(session);
+        saving_drop(session);
     pool_release(engine->pool, take_ptr(session->head));
     if (session->room == NULL)
         return;
@@ -89,7 +89,7 @@ static void end_aspects(struct session *session)
     judging_end(session);
     suspension_end(session);
     files_fail_all(session, &e);
-    files_forget_changes(session);
+    files_drop_changes(session);
     restore_abandon(session, &e);
     restore_end_left(session);
     branching_end(session);

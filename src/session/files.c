@@ -143,7 +143,7 @@ uint64_t files_repeat(struct session *session)
     return ticket;
 }
 
-void files_forget_changes(struct session *session)
+void files_drop_changes(struct session *session)
 {
     while (!list_is_empty(&session->files.unsaved))
         files_remove_unsaved(

@@ -63,5 +63,5 @@ void files_on_saved(struct session *session, bool is_safe);
 /* Orders all of it, and returns the ticket of the last order, whose answer says that all are done;
  * 0: there is nothing to do, or it cannot be done. */
 uint64_t files_repeat(struct session *session);
-void files_forget_changes(struct session *session);                /* the session is over */
+void files_drop_changes(struct session *session);                  /* the session is over */
 void files_fail_all(struct session *session, const struct err *e); /* its orders */

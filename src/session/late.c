@@ -69,7 +69,7 @@ void late_tell(struct session *session)
     }
 }
 
-void late_forget(struct exec *exec)
+void late_drop(struct exec *exec)
 {
     late_tell_one(exec);
     exec->session->n_late--;
@@ -79,12 +79,12 @@ void late_forget(struct exec *exec)
     exec_free_if_over(exec);
 }
 
-void late_forget_ended(struct session *session)
+void late_drop_ended(struct session *session)
 {
     LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         if (late_is_ended(exec))
-            late_forget(exec);
+            late_drop(exec);
     }
 }
 
@@ -95,7 +95,7 @@ void late_keep(struct exec *exec)
         exec->late_from[i] = exec->cell->transcript.streams[i].total;
     list_append(&session->late, &exec->node);
     if (++session->n_late > LATE_MAX)
-        late_forget(CONTAINER_OF(list_first(&session->late), struct exec, node));
+        late_drop(CONTAINER_OF(list_first(&session->late), struct exec, node));
 }
 
 /* The driver let go of an earlier cell's pipes when it got the next one's: what is still open now
@@ -109,7 +109,7 @@ void late_tidy(struct session *session)
             if (exec->pipes[i].poll == NULL && exec_pipe_drain(&exec->pipes[i]))
                 exec_pipe_watch(&exec->pipes[i]);
         if (late_is_ended(exec))
-            late_forget(exec);
+            late_drop(exec);
     }
 }
 

@@ -10,5 +10,5 @@ void late_tidy(struct session *session);
 void late_watch(struct session *session); /* from now on the loop reads them */
 /* Another cell begins: its answer tells what came since the answers of those before. */
 void late_tell(struct session *session);
-void late_forget(struct exec *exec);
-void late_forget_ended(struct session *session); /* those whose pipes are all closed */
+void late_drop(struct exec *exec);
+void late_drop_ended(struct session *session); /* those whose pipes are all closed */

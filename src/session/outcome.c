@@ -205,6 +205,6 @@ void outcome_end_all(struct session *session)
     LIST_EACH(&session->late, node) {
         struct exec *exec = CONTAINER_OF(node, struct exec, node);
         exec_drain(exec);
-        late_forget(exec);
+        late_drop(exec);
     }
 }

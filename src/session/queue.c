@@ -186,7 +186,7 @@ void queue_begin_next(struct session *session)
         if (queue_begin(session, exec, &e) == 0)
             return;
         if (exec->is_trial)
-            trial_forget(session);
+            trial_drop(session);
         recording_dropped(exec, e.message);
         if (exec->refusal != NULL)
             *exec->refusal = e;

@@ -563,7 +563,7 @@ void saving_abort(struct session *session, const char *why)
     session->saving.has_news = false;
 }
 
-void saving_forget(struct session *session)
+void saving_drop(struct session *session)
 {
     struct err ignored;
     if (!session->saving.has_row || session->engine->store == NULL)

@@ -103,7 +103,7 @@ bool saving_is_resumable(const struct session *session);
 /* Its processes are gone: what was under way is not. */
 void saving_abort(struct session *session, const char *why);
 /* It is over for good: nothing of it is kept. */
-void saving_forget(struct session *session);
+void saving_drop(struct session *session);
 /* Everything that is not safe is saved as soon as it can be. */
 void saving_hurry(struct session *session);
 /* Its last cell and what callers put are safe, or never will be. */

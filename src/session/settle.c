@@ -124,7 +124,7 @@ static void settle_facts(struct session *session)
     session->pace.is_lasting = session->pace.is_quiet = false;
     if (session->has_ended_pipes) {
         session->has_ended_pipes = false;
-        late_forget_ended(session);
+        late_drop_ended(session);
     }
     if (session->life.is_stale) {
         session->life.is_stale = false;
@@ -165,7 +165,7 @@ static void settle_restored(struct session *session)
     else
         saving_on_restored(session);
     outcome_answer_undone(session, &restore->report.cells, restore->report.to);
-    trial_forget(session);
+    trial_drop(session);
     json_decref(take_ptr(session->names.known));
     json_decref(take_ptr(session->declared.told));
     background_on_restored(session);

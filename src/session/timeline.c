@@ -276,7 +276,7 @@ static void timeline_free_checkpoint(struct checkpoint *checkpoint)
     struct session *session = checkpoint->session;
     if (checkpoint->ticket != 0)
         tickets_forget(session->engine, checkpoint->ticket);
-    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    pool_drop(session->engine->pool, take_ptr(checkpoint->snapshot));
     timeline_hold_files(session, checkpoint->manifest, "");
     timeline_hold_files(session, checkpoint->explored, "");
     timeline_cells_free(&checkpoint->cells);
@@ -313,7 +313,7 @@ static void timeline_give_up_process(struct checkpoint *checkpoint, const char *
         timeline_remove(checkpoint);
         return;
     }
-    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    pool_drop(session->engine->pool, take_ptr(checkpoint->snapshot));
     snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
 }
 
@@ -619,7 +619,7 @@ static void timeline_on_gone(struct snapshot *snapshot, const char *why)
     struct checkpoint *checkpoint = snapshot->owner;
     struct session *session = checkpoint->session;
     bool is_hostile = snapshot->is_hostile && session->head != NULL; /* it may be freed by now */
-    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    pool_drop(session->engine->pool, take_ptr(checkpoint->snapshot));
     if (checkpoint->reason[0] == '\0')
         snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
     session_changed(session);
@@ -653,7 +653,7 @@ void timeline_on_forked(struct session *session, const struct head_fork *fork)
         return;
     }
     /* For now: the next may succeed. Whatever kept it from being copied, somebody is at work. */
-    pool_forget(session->engine->pool, take_ptr(checkpoint->snapshot));
+    pool_drop(session->engine->pool, take_ptr(checkpoint->snapshot));
     snprintf(checkpoint->reason, sizeof(checkpoint->reason), "%s", why);
     timeline_note_others(session, MAX(fork->threads - 1, 1U));
 }

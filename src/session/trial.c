@@ -36,7 +36,7 @@ void trial_begin(struct session *session, uint64_t exec_id)
         memcpy(session->trial.files, current->manifest, sizeof(session->trial.files));
 }
 
-void trial_forget(struct session *session)
+void trial_drop(struct session *session)
 {
     session->trial = (struct trial){0};
 }
@@ -191,6 +191,6 @@ int session_commit(struct session *session, uint64_t try_id, struct err *e)
     session_restart_idle(session);
     if (trial_find(session, try_id, e) < 0)
         return -1;
-    trial_forget(session);
+    trial_drop(session);
     return 0;
 }

@@ -29,7 +29,7 @@ void trial_answer_files(struct session *session);
 /* Finds the try to decide on: it must have been answered. */
 int trial_find(struct session *session, uint64_t try_id, struct err *e);
 /* The session went back, or is over. */
-void trial_forget(struct session *session);
+void trial_drop(struct session *session);
 
 int session_commit(struct session *session, uint64_t try_id, struct err *e);
 /* session_discard: see restore.h. */

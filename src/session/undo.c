@@ -147,7 +147,7 @@ int session_discard(struct session *session, uint64_t try_id,
     if (trial_find(session, try_id, e) < 0)
         return -1;
     struct trial trial = session->trial;
-    trial_forget(session);
+    trial_drop(session);
     if (session_undo(session, &trial.before, listener, context, e) == 0)
         return 0;
     session->trial = trial;

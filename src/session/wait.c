@@ -63,7 +63,7 @@ static void wait_forget_oldest(struct session *session)
 {
     struct exec *exec = CONTAINER_OF(list_first(&session->kept), struct exec, kept);
     session->forgotten_exec = exec->id;
-    answer_forget(wait_take_kept(exec));
+    answer_drop(wait_take_kept(exec));
     transcript_drop_answer(&exec->cell->transcript);
     exec_free_if_over(exec);
 }
@@ -106,7 +106,7 @@ void wait_release(struct exec *exec)
         return;
     }
     wait_end(exec, outcome);
-    answer_forget(outcome);
+    answer_drop(outcome);
     exec_free_if_over(exec);
 }
 
@@ -206,7 +206,7 @@ static void wait_answer_now(struct exec *exec, struct exec_outcome *outcome)
     /* One whose pipes are open belongs to its session, which the listener may end. */
     bool is_late = !list_is_empty(&exec->node);
     answer_send(exec, outcome);
-    answer_forget(outcome);
+    answer_drop(outcome);
     if (!is_late)
         exec_free_if_over(exec);
 }

@@ -97,7 +97,7 @@ int bodies_keep_manifest(struct store *store, const char *hex, struct err *e)
     return rc < 0 ? -1 : bodies_keep_blob(store, &hash, 0, e);
 }
 
-int bodies_forget(struct store *store, const struct blob_hash *hash, struct err *e)
+int bodies_drop(struct store *store, const struct blob_hash *hash, struct err *e)
 {
     static const struct db_sql sql = {"DELETE FROM bodies WHERE hash=?1"};
     return db_do(&store->db, &sql, e, DB_BYTES(hash->bytes, sizeof(hash->bytes)));
@@ -112,7 +112,7 @@ struct damage_call {
 
 static int apply_damage(struct store *store, struct store_call *call, struct err *e)
 {
-    return bodies_forget(store, &CONTAINER_OF(call, struct damage_call, call)->hash, e);
+    return bodies_drop(store, &CONTAINER_OF(call, struct damage_call, call)->hash, e);
 }
 
 static const struct call_type damage_type = {.apply = apply_damage, .is_write = true};

@@ -214,7 +214,7 @@ int bodies_keep_blob(struct store *store, const struct blob_hash *hash, uint64_t
 int bodies_load(struct store *store, struct store_state *state, struct err *e);
 int bodies_sync(struct store *store, struct err *e); /* before the commit */
 int bodies_is_known(struct store *store, const struct blob_hash *hash, struct err *e);
-int bodies_forget(struct store *store, const struct blob_hash *hash, struct err *e);
+int bodies_drop(struct store *store, const struct blob_hash *hash, struct err *e);
 /* By a worker: a damaged blob must not be found and reused when the same bytes are saved again. */
 void bodies_drop_damaged(struct store *store, const char *hex);
 

@@ -329,7 +329,7 @@ static const struct call_type memories_forget_type = {.apply = memories_apply_fo
                                                       .is_write = true,
                                                       .needs_disk = true};
 
-struct store_call *store_forget_memories(struct store *store, const char *agent, const char *user,
+struct store_call *store_delete_memories(struct store *store, const char *agent, const char *user,
                                          const char *id, store_forgotten_fn fn, void *context,
                                          struct err *e)
 {

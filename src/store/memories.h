@@ -54,6 +54,6 @@ struct store_call *store_list_memories(struct store *store, const char *agent, c
  * (likewise).
  */
 typedef void (*store_forgotten_fn)(void *context, uint64_t n, const struct err *e);
-struct store_call *store_forget_memories(struct store *store, const char *agent, const char *user,
+struct store_call *store_delete_memories(struct store *store, const char *agent, const char *user,
                                          const char *id, store_forgotten_fn fn, void *context,
                                          struct err *e);

@@ -268,7 +268,7 @@ static int remove_rows(struct store *store, struct err *e)
             unused[n_unused++] = hash;
     }
     for (size_t i = 0; i < n_unused && got >= 0; i++)
-        got = bodies_forget(store, &unused[i], e);
+        got = bodies_drop(store, &unused[i], e);
     return got < 0 ? -1 : n == BODIES_A_STEP;
 }
 

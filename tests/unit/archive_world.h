@@ -73,7 +73,7 @@ static inline int set_up_memory(void **state)
 static inline int tear_down(void **state)
 {
     (void)state;
-    archive_forget(&here.archive);
+    archive_drop(&here.archive);
     close(here.store);
     close(here.workspace);
     close(here.top);
@@ -134,7 +134,7 @@ static inline struct blob_hash record_anew(void)
     archive_record(&fresh, here.workspace, here.store, NULL, &plenty, &recorded);
     if (!recorded.has_manifest)
         fail_msg("%s", recorded.reason);
-    archive_forget(&fresh);
+    archive_drop(&fresh);
     return recorded.manifest;
 }
 

@@ -12,7 +12,7 @@
 /* A daemon of a few lines in a child: it gives one canned answer to each request, over UNIX socket
  * and in a process of its own as the real one. */
 struct turn {
-    const char *answer; /* NULL: none, ever */
+    const char *answer; /* NULL if none, ever */
     bool closes;        /* the connection, behind it */
     int status;         /* the answer is the body of this one; 0: it is all that is sent */
 };

@@ -73,7 +73,7 @@ static void a_whole_tree_comes_back(void **state)
 
     /* A branch: an empty directory is filled. */
     close(here.workspace);
-    archive_forget(&here.archive);
+    archive_drop(&here.archive);
     assert_int_equal(mkdirat(here.top, "branch", 0700), 0);
     here.workspace = tree_open(here.top, "branch", O_RDONLY | O_DIRECTORY, 0);
     restore(all);
@@ -203,7 +203,7 @@ static void whatever_was_done_is_undone(void **state)
             continue;
         struct blob_hash wanted = kept[chance((unsigned)MIN(round + 1, ARRAY_LEN(kept)))];
         if (chance(4) == 0)
-            archive_forget(&here.archive);
+            archive_drop(&here.archive);
         restore(wanted);
         same(record(), wanted);
         same(record_anew(), wanted);

@@ -96,7 +96,7 @@ static void ten_thousand_files(void **state)
     restored_is(1, 0, 101);
     same(record(), all);
     close(here.workspace);
-    archive_forget(&here.archive);
+    archive_drop(&here.archive);
     assert_int_equal(mkdirat(here.top, "branch", 0700), 0);
     here.workspace = tree_open(here.top, "branch", O_RDONLY | O_DIRECTORY, 0);
     restore(all);
@@ -250,7 +250,7 @@ static void a_disk_that_is_really_full_loses_nothing(void **state)
     put("f", "text");
     struct blob_hash big = record();
     int normal = here.workspace;
-    archive_forget(&here.archive);
+    archive_drop(&here.archive);
     here.workspace = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     put("big", "what was there");
     restore_with_errors(big);

@@ -108,7 +108,7 @@ static void forgets_those_who_came_later(void **state)
     struct census census;
     census_take(1, &pids[1], 1, &census);
     assert_int_equal(census.count, 2);
-    census_forget_younger(&census, 1, pids[1]);
+    census_drop_younger(&census, 1, pids[1]);
     assert_int_equal(census.count, 1);
     assert_int_equal(census.residents[0].pid, pids[0]);
     census_free(&census);

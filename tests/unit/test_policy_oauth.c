@@ -67,7 +67,7 @@ static void write_jwks(const char *name, const char *more)
     write_file(name, buf_str(&text), 0644);
 }
 
-/* HEADER.CLAIMS.SIGNATURE; the key signs by what it is. NULL: nobody signs. */
+/* HEADER.CLAIMS.SIGNATURE; the key signs by what it is. NULL if nobody signs. */
 static const char *make_token(EVP_PKEY *key, const char *header, const char *claims)
 {
     static struct buf token = BUF_INIT(64 * KIB);

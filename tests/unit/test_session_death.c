@@ -107,7 +107,7 @@ static void test_advice_for_a_cell(void **state)
     static const struct {
         const char *name, *message;
         bool has_denied;
-        const char *words; /* NULL: no advice */
+        const char *words; /* NULL if no advice */
     } failures[] = {
         {"MemoryError", "", false, "memory_mb"},
         {"RangeError", "Array buffer allocation failed", false, "memory_mb"},

@@ -12,7 +12,7 @@
 static void test_directories(void **state)
 {
     static const struct {
-        const char *given, *path; /* NULL: refused */
+        const char *given, *path; /* NULL if refused */
     } cases[] = {
         {NULL, "/workspace"},
         {"a/b", "/workspace/a/b"},

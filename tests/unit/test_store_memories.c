@@ -72,7 +72,7 @@ static uint64_t memories_forget(struct world *w, const char *agent, const char *
                                 const char *id)
 {
     struct err e;
-    assert_non_null(store_forget_memories(w->store, agent, user, id, memories_on_forgotten, w, &e));
+    assert_non_null(store_delete_memories(w->store, agent, user, id, memories_on_forgotten, w, &e));
     world_wait(w);
     world_ok(w);
     return w->count;

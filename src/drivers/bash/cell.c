@@ -266,7 +266,7 @@ static enum ending run_commands(int *ret_line)
     }
     QUIT;
     while (*bash_input.location.string != '\0' || parser_expanding_alias()) {
-        messages_forget();
+        messages_drop();
         if (!run_one()) {
             *ret_line = line_number;
             return ENDED_SYNTAX;

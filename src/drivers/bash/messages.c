@@ -69,7 +69,7 @@ void messages_install(void)
     stderr = tee;
 }
 
-void messages_forget(void)
+void messages_drop(void)
 {
     first = last = (struct line){0};
 }

@@ -5,9 +5,9 @@
 #include "base/base.h"
 
 void messages_install(void);
-void messages_forget(void);
+void messages_drop(void);
 
-/* The last line, or the first one since messages_forget(), without its "bash: line N: ". Valid
+/* The last line, or the first one since messages_drop(), without its "bash: line N: ". Valid
  * until the next message. */
 const char *messages_first(void);
 int messages_first_line(void); /* the number N in it, or 0 */

@@ -5,7 +5,7 @@
 
 enum { SETTLED_NS = 20 * 1000 * 1000 }; /* two ticks of the slowest clock that a kernel has */
 
-void archive_forget(struct archive *a)
+void archive_drop(struct archive *a)
 {
     manifest_free(a->manifest);
     free(a->seen);
@@ -15,7 +15,7 @@ void archive_forget(struct archive *a)
 void archive_know(struct archive *a, struct manifest *m, const struct blob_hash *hash,
                   struct archive_seen *seen, uint64_t touched_ms)
 {
-    archive_forget(a);
+    archive_drop(a);
     *a = (struct archive){.manifest = m, .hash = *hash, .seen = seen, .touched_ms = touched_ms};
 }
 

@@ -40,7 +40,7 @@ struct archive_seen {
     bool is_hole;    /* it had no data: all its bytes were zero */
 };
 
-void archive_forget(struct archive *a);
+void archive_drop(struct archive *a);
 /* Takes over both. */
 void archive_know(struct archive *a, struct manifest *m, const struct blob_hash *hash,
                   struct archive_seen *seen, uint64_t touched_ms);

@@ -188,7 +188,7 @@ static void carry_out(struct archivist_place *p, const struct archivist_order *o
 {
     _buf_ struct buf out = BUF_INIT(MESSAGE_TEXT_MAX);
     if (order->type == ARCHIVIST_FORGET) {
-        archive_forget(&p->archive);
+        archive_drop(&p->archive);
         p->is_forgotten = true;
         return;
     }
@@ -212,7 +212,7 @@ static void count_known(struct archivist_place *p)
 
 static void drop_place(struct archivist_place *p)
 {
-    archive_forget(&p->archive);
+    archive_drop(&p->archive);
     count_known(p);
     map_remove(&archivist.places, p->workspace);
     list_remove(&p->link);

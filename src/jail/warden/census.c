@@ -187,7 +187,7 @@ void census_use(pid_t init_pid, const pid_t *skipped, size_t n_skipped, uint64_t
         closedir(proc);
 }
 
-void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid)
+void census_drop_younger(struct census *c, pid_t init_pid, pid_t pid)
 {
     char path[64];
     struct census_facts facts;

@@ -30,7 +30,7 @@ size_t census_look(pid_t init_pid, const pid_t *leaders, size_t n_leaders, uint6
 void census_use(pid_t init_pid, const pid_t *skipped, size_t n_skipped, uint64_t *ret_bytes,
                 uint64_t *ret_ticks);
 /* Without those that were born after `pid`, a process of that jail: the census came late. */
-void census_forget_younger(struct census *c, pid_t init_pid, pid_t pid);
+void census_drop_younger(struct census *c, pid_t init_pid, pid_t pid);
 void census_free(struct census *c);
 /* The number by which a process knows itself, 0 if it is gone. */
 pid_t census_inner_pid(pid_t pid);

@@ -113,7 +113,7 @@ static void welcome_checkpoint(struct inmate *i)
     size_t n_leaders = copies_list_leaders(j, NULL, &leaders);
     census_take(j->init_pid, leaders, n_leaders, &i->census);
     /* The head may have begun its next cell meanwhile. */
-    census_forget_younger(&i->census, j->init_pid, census_inner_pid(i->pid));
+    census_drop_younger(&i->census, j->init_pid, census_inner_pid(i->pid));
     prison_rank_checkpoints(j);
     if (j->has_checkpoints)
         return;

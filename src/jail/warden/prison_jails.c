@@ -116,7 +116,7 @@ void prison_settle(struct jail *j)
         prison_bury(j);
     } else {
         j->is_removing = true;
-        relay_forget(&prison.relay, j->workspace);
+        relay_drop(&prison.relay, j->workspace);
         prison_order_keeper(KEEPER_REMOVE, j, false, NULL, 0);
     }
 }

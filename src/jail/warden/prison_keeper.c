@@ -138,7 +138,7 @@ void prison_remove_workspace(const struct request *r)
             j->keeps_workspace = false;
         return;
     }
-    relay_forget(&prison.relay, r->workspace);
+    relay_drop(&prison.relay, r->workspace);
     keeper_set_aside(prison.factory->workspaces, r->workspace);
     send_keeper(&(struct keeper_order){.type = KEEPER_SWEEP}, NULL, 0);
 }

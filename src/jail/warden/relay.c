@@ -204,7 +204,7 @@ static bool is_same_forget(const void *waiting, const void *with)
     return a->type == ARCHIVIST_FORGET && strcmp(a->workspace, b->workspace) == 0;
 }
 
-void relay_forget(struct relay *r, const char *workspace)
+void relay_drop(struct relay *r, const char *workspace)
 {
     struct archivist_order order = {.type = ARCHIVIST_FORGET};
     snprintf(order.workspace, sizeof(order.workspace), "%s", workspace);

@@ -22,7 +22,7 @@ void relay_init(struct relay *r, int workspaces, int store, relay_tell tell);
 /* `file`: of a REQUEST_FILE, else NULL; `out` goes along with it, or is -1. */
 void relay_order(struct relay *r, const struct request *request,
                  const struct warden_file_order *file, int out);
-void relay_forget(struct relay *r, const char *workspace); /* it is removed */
+void relay_drop(struct relay *r, const char *workspace); /* it is removed */
 /* When `sock` is readable, and writable while something waits in `out`. */
 void relay_read(struct relay *r);
 void relay_flush(struct relay *r);
