@@ -95,7 +95,7 @@ void outcome_retire(struct exec *exec)
         head_watch(session->head, false);
     }
     session->running = NULL;
-    timing_count(session->engine, -1, now_ns);
+    timing_count(session, -1, session->pace.is_burst, now_ns);
     late_keep(exec);
 }
 

@@ -81,14 +81,16 @@ static uint32_t timing_crowded_ms(const struct engine *engine, uint32_t ms)
     return ms * MIN(MAX(n, 1U), (uint32_t)CROWD_MAX);
 }
 
-/* Counts the cells that run, and decides how long the loop stays awake. */
-void timing_count(struct engine *engine, int change, uint64_t now_ns)
+/* After a pause of the caller's the interpreter takes longer than it pays to stay awake, and the
+ * next cell will not come at once either. */
+void timing_count(struct session *session, int change, bool is_quick, uint64_t now_ns)
 {
+    struct engine *engine = session->engine;
     engine->counted =
         (struct timing_moment){.ns = now_ns, .worked_ns = timing_worked_ns(engine, now_ns)};
     engine->n_running += (size_t)change;
     engine->awake_until_ns = 0;
-    if (engine->has_cores && engine->n_running <= 1)
+    if (engine->has_cores && engine->n_running <= 1 && is_quick)
         engine->awake_until_ns =
             now_ns + (engine->n_running == 1 ? AWAKE_FOR_ANSWER_NS : AWAKE_FOR_NEXT_NS);
     if (engine->n_running == 0)
@@ -110,7 +112,7 @@ void timing_begin(struct exec *exec)
     session->pace.is_burst =
         came->ns < ended->ns || timing_own_ns(session->engine, came->ns - ended->ns,
                                               came->worked_ns - ended->worked_ns) < BURST_NS;
-    timing_count(session->engine, 1, exec->started_ns);
+    timing_count(session, 1, session->pace.is_burst, exec->started_ns);
     exec->others_ns = session->engine->counted.worked_ns;
     const struct checkpoint *current = session->timeline.current;
     if (session->pace.has_rested)
@@ -259,7 +261,7 @@ void exec_pause(struct exec *exec, struct exec_question *question)
     struct session *session = exec->session;
     if (exec->question == NULL) {
         exec->asked_ns = clock_mono_ns();
-        timing_count(session->engine, -1, exec->asked_ns);
+        timing_count(session, -1, true, exec->asked_ns);
     }
     free(exec->question);
     exec->question = question;
@@ -280,7 +282,7 @@ void exec_resume(struct exec *exec)
     uint64_t now_ns = clock_mono_ns();
     exec->waited_ns += now_ns - exec->asked_ns;
     free(take_ptr(exec->question));
-    timing_count(session->engine, 1, now_ns);
+    timing_count(session, 1, true, now_ns);
     if (session->state == SESSION_BUSY && !timing_is_to_end(exec))
         timing_arm(session, ALARM_WATCH, (uint32_t)exec_elapsed_ms(exec) + WATCH_AFTER_MS);
 }

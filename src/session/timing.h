@@ -36,8 +36,9 @@ struct timing_moment timing_now(const struct engine *engine);
 void timing_begin(struct exec *exec); /* it runs from now on */
 /* A cell has come that cannot begin yet: a checkpoint that is being made came too early. */
 void timing_wait(struct session *session);
-/* Counts the cells that run, and decides how long the loop stays awake. */
-void timing_count(struct engine *engine, int change, uint64_t now_ns);
+/* Counts the cells that run, and decides how long the loop stays awake, if what comes next is
+ * likely to come quickly. */
+void timing_count(struct session *session, int change, bool is_quick, uint64_t now_ns);
 /* The running cell has ended now, after so much time that was its own: while it waited for a line,
  * for the fork before it or for the cells of others it did nothing that could be lost. */
 uint64_t timing_ran_ns(const struct exec *exec);
