@@ -1,8 +1,12 @@
-/* `cella mcp`: the Model Context Protocol on standard input and output. Command line tool: passes
- * bytes between its client and the daemon, which alone reads them. */
+/* `cella mcp`: the Model Context Protocol on standard input and output. Command line tool: connects
+ * its client with the daemon, which alone answers. */
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/ids.h"
 #include "cli/args.h"
 #include "cli/client.h"
 #include "cli/mcp_config.h"
+#include "cli/mcp_pump.h"
 #include "cli/terminal.h"
 #include "wire/json.h"
 
@@ -12,7 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { MCP_PIECE = 64 * 1024, MCP_HEAD_MAX = 8192, MCP_ANSWER_MS = 10000 };
+enum { MCP_HEAD_MAX = 8192, MCP_ANSWER_MS = 10000 };
 
 static const struct cli_flag mcp_flags[] = {
     {"tools", 0, "SETS",
@@ -22,7 +26,7 @@ static const struct cli_flag mcp_flags[] = {
     {0},
 };
 
-/* ---- the daemon's consent -------------------------------------------------------------------- */
+/* ---- the daemon's consent ------------------------------------------------------------------- */
 
 static int mcp_write_all(int fd, const char *data, size_t len)
 {
@@ -36,7 +40,8 @@ static bool mcp_is_word(const char *text)
                text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,")] == '\0';
 }
 
-static int mcp_ask(const struct cli_args *args, const struct cli_client *c, struct err *e)
+static int mcp_ask(const struct cli_args *args, const char *token, const struct cli_client *c,
+                   struct err *e)
 {
     const struct cli_endpoint *p = c->endpoint;
     const char *tools = cli_value(args, "tools"), *agent = cli_value(args, "agent");
@@ -56,7 +61,7 @@ static int mcp_ask(const struct cli_args *args, const struct cli_client *c, stru
         buf_printf(&head, "Authorization: Bearer %s\r\n", p->key);
     if (agent != NULL)
         buf_printf(&head, "Cella-Agent: %s\r\n", agent);
-    buf_append_str(&head, "\r\n");
+    buf_printf(&head, "Cella-Client: %s\r\n\r\n", token);
     if (head.overflowed || mcp_write_all(c->fd, head.data, head.len) < 0)
         return err_set(e, ERR_UNAVAILABLE, "the daemon took no request");
     return 0;
@@ -84,8 +89,7 @@ static int mcp_await_consent(const struct cli_client *c, struct err *e)
     char answer[MCP_HEAD_MAX];
     size_t len = 0;
     while (len < sizeof(answer) - 1) {
-        struct pollfd waiting = {.fd = c->fd, .events = POLLIN};
-        if (poll(&waiting, 1, MCP_ANSWER_MS) <= 0)
+        if (cli_wait(c->fd, POLLIN, clock_mono_ms() + MCP_ANSWER_MS) <= 0)
             return err_set(e, ERR_TIMEOUT, "the daemon does not answer");
         /* Nothing but the head may be taken: what follows is the client's. The daemon speaks first
          * only when it was asked something, so that there is nothing yet. */
@@ -104,78 +108,34 @@ static int mcp_await_consent(const struct cli_client *c, struct err *e)
     return mcp_explain(answer, e);
 }
 
-/* ---- the pump -------------------------------------------------------------------------------- */
+/* ---- the line ------------------------------------------------------------------------------- */
 
-/* False: the daemon has said all, or nobody reads it any more. */
-static bool mcp_pass_answers(int daemon)
-{
-    char piece[MCP_PIECE];
-    ssize_t n = read(daemon, piece, sizeof(piece));
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return true;
-    return n > 0 && mcp_write_all(STDOUT_FILENO, piece, (size_t)n) == 0;
-}
-
-/* What the client said and the daemon has not taken yet. It takes nothing while there are answers
- * for it to get rid of, so that whoever waits for it has to go on reading. */
-struct mcp_said {
-    char piece[MCP_PIECE];
-    size_t len, sent;
+struct mcp_way {
+    const struct cli_args *args;
+    struct cli_client *client;
+    char token[TOKEN_SIZE];
 };
 
-/* False: this direction is over. */
-static bool mcp_hear(struct mcp_said *said)
+static int mcp_connect(void *context, struct err *e)
 {
-    ssize_t n = read(STDIN_FILENO, said->piece, sizeof(said->piece));
-    said->sent = 0;
-    said->len = n > 0 ? (size_t)n : 0;
-    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
-}
-
-static bool mcp_pass_said(struct mcp_said *said, int daemon)
-{
-    size_t left = said->len - said->sent;
-    ssize_t n = send(daemon, said->piece + said->sent, left, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n > 0)
-        said->sent += (size_t)n;
-    return n > 0 || errno == EINTR || errno == EAGAIN;
-}
-
-/* Ends when the daemon has said all, or nobody reads it any more. */
-static int mcp_pump(int daemon)
-{
-    struct mcp_said said = {.len = 0};
-    bool hears = true;
-    struct pollfd sides[] = {{.events = POLLIN}, {.fd = daemon}, {.fd = STDOUT_FILENO}};
-    for (;;) {
-        bool has_more = said.sent < said.len;
-        sides[0].fd = hears && !has_more ? STDIN_FILENO : -1;
-        sides[1].events = (short)(POLLIN | (has_more ? POLLOUT : 0));
-        if (poll(sides, 3, -1) < 0 && errno == EINTR)
-            return 128 + cli_signal_taken();
-        if (sides[1].revents & ~POLLOUT && !mcp_pass_answers(daemon))
-            return 0;
-        if (sides[2].revents & (POLLERR | POLLHUP | POLLNVAL))
-            return CLI_EXIT_PIPE;
-        if (has_more && sides[1].revents & POLLOUT)
-            hears = mcp_pass_said(&said, daemon);
-        else if (sides[0].fd >= 0 && sides[0].revents != 0)
-            hears = mcp_hear(&said);
-        else
-            continue;
-        if (!hears) {
-            shutdown(daemon, SHUT_WR); /* what was asked is still answered */
-            said.len = said.sent = 0;
-        }
+    const struct mcp_way *way = context;
+    struct cli_client *c = way->client;
+    if (c->fd < 0 && cli_client_open(c, c->endpoint, true, e) < 0)
+        return -1;
+    if (mcp_ask(way->args, way->token, c, e) < 0 || mcp_await_consent(c, e) < 0) {
+        cli_client_close(c);
+        return -1;
     }
+    return take_fd(&c->fd);
 }
 
 static int mcp_work(const struct cli_args *args, struct cli_client *c, void *context, struct err *e)
 {
     (void)context;
-    if (mcp_ask(args, c, e) < 0 || mcp_await_consent(c, e) < 0)
-        return -1;
-    return mcp_pump(c->fd);
+    struct mcp_way way = {.args = args, .client = c};
+    ids_token(way.token);
+    return mcp_pump(&(struct mcp_host){.connect = mcp_connect, .context = &way, .token = way.token},
+                    e);
 }
 
 /* What was given with --print-config belongs into the entry. */
@@ -219,7 +179,8 @@ const struct cli_verb cli_mcp_verb = {
         "A server of the Model Context Protocol, for clients that start one as a program:\n"
         "one JSON-RPC message on each line, both ways. Tools run code in live sessions of the\n"
         "daemon, which is started if none runs; sessions stay when the client goes. It ends\n"
-        "with its input, after what was asked is answered. Over HTTP the same is at /mcp.\n"
+        "with its input, after what was asked is answered. If the daemon ends, the next request\n"
+        "has another; what was saved is there again. Over HTTP the same is at /mcp.\n"
         "\n"
         "Sets of tools: core (run, wait, back, look, file), notebook (cells of a notebook),\n"
         "repl (one tool with five actions).",

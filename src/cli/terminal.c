@@ -119,6 +119,18 @@ int cli_signal_taken(void)
     return signo;
 }
 
+int cli_poll(struct pollfd *fds, size_t n)
+{
+    while (noted_signal == 0) {
+        int ready = ppoll(fds, (nfds_t)n, NULL, is_taking ? &mask_before : NULL);
+        if (ready > 0)
+            return 0;
+        if (ready < 0 && errno != EINTR)
+            return -errno;
+    }
+    return -EINTR;
+}
+
 int cli_wait(int fd, short events, uint64_t deadline_ms)
 {
     struct pollfd poll_fd = {.fd = fd, .events = events};

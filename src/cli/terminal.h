@@ -22,6 +22,10 @@ int cli_signal_taken(void);         /* the signal noted last, and forgets it; 0 
  * was noted, other -errno. fd may be -1. */
 int cli_wait(int fd, short events, uint64_t deadline_ms);
 
+/* Waits until one of several is ready: 0, -EINTR when a signal was noted, other -errno. */
+struct pollfd;
+int cli_poll(struct pollfd *fds, size_t n);
+
 /* All of it, waiting with cli_wait: 0 or -errno (-EINTR: *done bytes were written before). */
 int cli_write(int fd, const char *data, size_t len, size_t *done);
 

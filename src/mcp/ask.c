@@ -107,7 +107,8 @@ void ask(struct mcp_request *rq, json_t *questions, const json_t *state,
         char id[ASK_ID_SIZE];
         _buf_ struct buf out = BUF_INIT(RPC_MESSAGE_MAX);
         uint64_t number = ++rq->peer->n_asked;
-        snprintf(id, sizeof(id), "cella-%llu", (unsigned long long)number);
+        /* A late answer to a question of the daemon before is none to this one. */
+        snprintf(id, sizeof(id), "cella-%.8s-%llu", rq->peer->id, (unsigned long long)number);
         json_object_set_new(rq->answers, id, json_string(key));
         const json_t *params = json_object_get(question, "params");
         rpc_put_call(&out, id, rpc_text(question, "method"),

@@ -104,9 +104,11 @@ void mcp_delete(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers
 
 /* ---- a stream of messages, one on each line -------------------------------------------------- */
 
-/* NULL with the fault: too many clients, or no such set of tools. `link` serves all requests. */
+/* NULL with the fault: too many clients, or no such set of tools. `link` serves all requests.
+ * `client` is the name under which it finds its sessions again after the daemon began anew; NULL:
+ * it does not come back. */
 struct mcp_peer *mcp_open(struct mcp *mcp, struct mcp_link *link, const char *agent,
-                          const char *tools, struct rpc_fault *fault);
+                          const char *client, const char *tools, struct rpc_fault *fault);
 void mcp_take_line(struct mcp_peer *peer, const char *text, size_t len);
 bool mcp_is_busy(const struct mcp_peer *peer); /* a request is under way */
 void mcp_close(struct mcp_peer *peer);

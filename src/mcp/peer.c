@@ -6,6 +6,8 @@
 #include "base/ids.h"
 #include "mcp/watch.h"
 
+#include <stdio.h>
+
 struct mcp_peer *peer_new(struct mcp *mcp, const char *agent, const char *tools,
                           struct rpc_fault *fault)
 {
@@ -26,6 +28,7 @@ struct mcp_peer *peer_new(struct mcp *mcp, const char *agent, const char *tools,
     peer->level = MCP_LEVEL_NONE;
     peer->used_ms = clock_mono_ms();
     ids_token(peer->id);
+    snprintf(peer->name, sizeof(peer->name), "%s", peer->id);
     list_init(&peer->requests);
     list_init(&peer->streams);
     list_append(&mcp->peers, &peer->in_all);

@@ -64,11 +64,12 @@ struct mcp_peer {
     struct mcp *mcp;
     struct list in_all;
     char id[MCP_SESSION_SIZE];
-    struct mcp_link *line; /* of standard input; NULL if over HTTP */
-    char *agent;           /* NULL if none was named */
-    char *tools;           /* sets of tools, with commas between */
-    bool is_initialized;   /* by a legacy handshake */
-    const char *version;   /* that was agreed on */
+    char name[MCP_SESSION_SIZE]; /* of whom its default sessions are: the id, or as it says */
+    struct mcp_link *line;       /* of standard input; NULL if over HTTP */
+    char *agent;                 /* NULL if none was named */
+    char *tools;                 /* sets of tools, with commas between */
+    bool is_initialized;         /* by a legacy handshake */
+    const char *version;         /* that was agreed on */
     struct mcp_caps caps;
     enum mcp_level level;
     struct list requests;

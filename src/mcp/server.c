@@ -404,7 +404,7 @@ static void server_speak_for(struct mcp_request *rq, const struct mcp_peer *peer
 {
     rq->tools = arena_strdup(&rq->arena, peer->tools);
     rq->agent = peer->agent != NULL ? arena_strdup(&rq->arena, peer->agent) : NULL;
-    rq->caller = arena_strdup(&rq->arena, peer->id);
+    rq->caller = arena_strdup(&rq->arena, peer->name);
 }
 
 static void post_legacy_request(struct mcp_peer *peer, struct mcp_link *link, struct rpc_message *m)
@@ -518,13 +518,15 @@ void mcp_delete(struct mcp *mcp, struct mcp_link *link, const struct mcp_headers
 /* ---- a line for each message ----------------------------------------------------------------- */
 
 struct mcp_peer *mcp_open(struct mcp *mcp, struct mcp_link *link, const char *agent,
-                          const char *tools, struct rpc_fault *fault)
+                          const char *client, const char *tools, struct rpc_fault *fault)
 {
     if (tools != NULL && tools_check_sets(tools, fault) < 0)
         return NULL;
     struct mcp_peer *peer = peer_new(mcp, agent, tools != NULL ? tools : tools_default(mcp), fault);
-    if (peer != NULL)
-        peer->line = link;
+    if (peer == NULL)
+        return NULL;
+    peer->line = link;
+    snprintf(peer->name, sizeof(peer->name), "%s", client != NULL ? client : peer->id);
     return peer;
 }
 

@@ -63,10 +63,11 @@ static bool line_event(struct mcp_link *link, const char *id, const char *json, 
     return true;
 }
 
-/* True if the client has ended, and has nothing to hear any more. */
+/* True if one side has ended, and the client has nothing to hear any more. */
 static bool line_is_over(const struct mcp_line *l)
 {
-    return l->has_ended && l->conn->pending.len == 0 && !mcp_is_busy(l->peer);
+    bool has_said_all = l->has_ended && l->conn->pending.len == 0;
+    return (has_said_all || l->conn->server->is_stopping) && !mcp_is_busy(l->peer);
 }
 
 static void line_finish(struct mcp_line *l)
@@ -174,10 +175,11 @@ static bool line_on_client_end(struct conn *c)
     return !line_is_over(l);
 }
 
+/* When the daemon stops, what is under way is still answered. */
 static bool line_is_open(const struct conn *c)
 {
-    (void)c;
-    return true;
+    const struct mcp_line *l = c->call.op_state;
+    return !mcp_is_busy(l->peer);
 }
 
 static const struct conn_tunnel line_of_conn = {
@@ -194,11 +196,24 @@ static void line_refuse(struct conn *c, int status, const char *message)
     conn_answered(c);
 }
 
+/* Long enough that nobody guesses another's. */
+static bool line_is_token(const char *text)
+{
+    size_t len = strlen(text);
+    return len >= 22 && len < MCP_SESSION_SIZE &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == len;
+}
+
 static void line_start(struct conn *c)
 {
     struct rpc_fault fault;
+    const char *client = http1_header(&c->http, "cella-client", NULL);
     if (!http1_lists(&c->http, "upgrade", LINE_PROTOCOL)) {
         line_refuse(c, 400, "this path is for connections that are upgraded to " LINE_PROTOCOL);
+        return;
+    }
+    if (client != NULL && !line_is_token(client)) {
+        line_refuse(c, 400, "Cella-Client is a random name: 22 to 63 letters, digits, - and _");
         return;
     }
     struct mcp_line *l = mem_alloc(sizeof(*l));
@@ -206,7 +221,8 @@ static void line_start(struct conn *c)
     l->link.ops = &line_link_ops;
     l->link.takes_events = true;
     l->text = BUF_INIT(RPC_MESSAGE_MAX + 1);
-    l->peer = mcp_open(c->server->config.mcp, &l->link, c->caller.agent, mcp_http_tools(c), &fault);
+    l->peer = mcp_open(c->server->config.mcp, &l->link, c->caller.agent, client, mcp_http_tools(c),
+                       &fault);
     if (l->peer == NULL) {
         free(l);
         line_refuse(c, fault.code == RPC_BUSY ? 503 : 400, fault.message);

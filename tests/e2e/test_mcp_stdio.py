@@ -2,7 +2,9 @@
 server as a program. One message on each line; both eras; it uses the daemon that runs."""
 
 import json
+import os
 import select
+import signal
 import socket
 import subprocess
 import threading
@@ -183,6 +185,142 @@ def test_requests_at_once_are_bounded(daemon):
         client.write({"jsonrpc": "2.0", "method": "notifications/cancelled",
                       "params": {"requestId": "sub0"}})
         assert client.request("ping") == {}
+
+
+# The daemon ends.
+
+
+@pytest.fixture
+def mortal(launch, tmp_path):
+    """A daemon that will end, and the environment of programs that start another."""
+    folder = tmp_path / "cella"
+    folder.mkdir()
+    (folder / "cella.yaml").write_text("default_profile: min\n")
+    daemon, env = launch(), {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    yield daemon, env
+    subprocess.run([str(daemon.binary), "stop", "--data", str(daemon.data)], check=False)
+
+
+def save(daemon, code):
+    """Runs in the only session, and is safe."""
+    (session,) = daemon.client.call("GET", "/v1/sessions").sessions
+    daemon.client.call("POST", f"/v1/sessions/{session['session_id']}/exec",
+                       {"code": code, "durable": True})
+    return session["name"]
+
+
+LONG = {"name": "run", "arguments": {"code": "import time; print('on'); time.sleep(600)"},
+        "_meta": {"progressToken": 1}}
+
+
+def test_a_client_with_a_handshake_survives_the_daemon(mortal):
+    daemon, env = mortal
+    with mcp.Stdio(daemon, env=env) as client:
+        client.initialize()
+        client.call("run", {"code": "x = 20"})
+        name = save(daemon, "x += 1")
+        client.request("resources/subscribe", {"uri": f"notebook://{name}"})
+        client.write({"jsonrpc": "2.0", "id": "open", "method": "tools/call", "params": LONG})
+        while client.read().get("method") != "notifications/progress":
+            pass
+        daemon.kill()
+        result = client.answer_to("open")["result"]
+        assert result["isError"] and "begun anew" in mcp.text_of(result)
+        assert {"method": "notifications/resources/updated", "jsonrpc": "2.0",
+                "params": {"uri": f"notebook://{name}"}} in [*client.seen, client.read()]
+        # Its own session is found again, though it was not named.
+        assert mcp.text_of(client.call("run", {"code": "x"})) == "21"
+        client.seen.clear()
+        client.call("run", {"code": "print(1)"})
+        told = client.seen.pop() if client.seen else client.read()
+        assert told["method"] == "notifications/resources/updated"
+        assert client.close() == 0
+
+
+def test_a_client_without_one_survives_it_too(mortal):
+    daemon, env = mortal
+    with mcp.Stdio(daemon, env=env) as client:
+        client.modern("tools/call", {"name": "run", "arguments": {"code": "x = 20"}})
+        name = save(daemon, "x += 1")
+        message, _ = mcp.modern("subscriptions/listen", {"notifications": {
+            "resourceSubscriptions": [f"notebook://{name}"]}}, request_id="sub")
+        client.write(message)
+        assert client.read()["method"] == "notifications/subscriptions/acknowledged"
+        call, _ = mcp.modern("tools/call", LONG, request_id="open", progressToken=1)
+        client.write(call)
+        while client.read().get("method") != "notifications/progress":
+            pass
+        daemon.kill()
+        answers = {}
+        while len(answers) < 2:
+            message = client.read()
+            if "method" not in message:
+                answers[message["id"]] = message
+        assert "ended" in answers["sub"]["error"]["message"]
+        result = answers["open"]["result"]
+        assert result["isError"] and result["resultType"] == "complete"
+        assert "begun anew" in mcp.text_of(result)
+        result = client.modern("tools/call", {"name": "run", "arguments": {"code": "x"}})
+        assert mcp.text_of(result) == "21"
+        assert client.close() == 0
+
+
+def test_a_daemon_that_was_stopped_is_started_by_the_next_request(mortal, launch):
+    first, env = mortal
+    with mcp.Stdio(first, env=env) as client:
+        client.initialize()
+        client.call("run", {"code": "x = 42"})
+        save(first, "x")
+        client.write({"jsonrpc": "2.0", "id": "open", "method": "tools/call", "params": LONG})
+        while client.read().get("method") != "notifications/progress":
+            pass
+        first.stop()
+        assert client.answer_to("open")["result"]["isError"]
+        # Nothing is asked, so that nothing is started: there is room for another.
+        client.write({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                      "params": {"requestId": "open"}})
+        client.write("")
+        second = launch(data=first.data)
+        assert mcp.text_of(client.call("run", {"code": "x"})) == "42"
+        second.stop()
+        assert mcp.text_of(client.call("run", {"code": "x"})) == "42"
+        assert client.close() == 0
+
+
+def test_where_no_daemon_can_be_everything_open_is_answered(launch):
+    daemon = launch()
+    env = {**os.environ, "CELLA_TEST_TIME_SCALE": "0.01"}
+    with mcp.Stdio(daemon, "--url", daemon.url, "--key", daemon.key(), env=env) as client:
+        client.initialize()
+        client.write({"jsonrpc": "2.0", "id": "open", "method": "tools/call", "params": LONG})
+        while client.read().get("method") != "notifications/progress":
+            pass
+        client.process.send_signal(signal.SIGSTOP)
+        daemon.kill()
+        client.write({"jsonrpc": "2.0", "id": "late", "method": "tools/list"})
+        client.process.stdin.close()
+        client.process.send_signal(signal.SIGCONT)
+        result = client.answer_to("open")["result"]
+        assert result["isError"] and "ended" in mcp.text_of(result)
+        assert "error" in client.answer_to("late")
+        assert client.process.wait(host.PATIENCE) != 0
+
+
+@pytest.mark.parametrize("signo", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_program(daemon, signo):
+    with mcp.Stdio(daemon) as client:
+        client.initialize()
+        client.process.send_signal(signo)
+        assert client.process.wait(host.PATIENCE) == 128 + signo
+
+
+def test_names_of_clients_cannot_be_guessed(daemon):
+    for name in ("short", "x" * 64, "a b" * 10):
+        with socket.create_connection(daemon.address) as wire:
+            wire.sendall(f"GET /mcp/stdio HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\n"
+                         f"Upgrade: cella-mcp\r\nAuthorization: Bearer {daemon.key()}\r\n"
+                         f"Cella-Client: {name}\r\n\r\n".encode())
+            assert wire.recv(12) == b"HTTP/1.1 400"
 
 
 def test_the_entry_for_a_client_starts_this_program(daemon):

@@ -4,6 +4,7 @@ import collections
 import http.client
 import itertools
 import json
+import os
 import select
 import socket
 import subprocess
@@ -173,11 +174,12 @@ def open_line(daemon):
 class Stdio:
     """`cella mcp`: a line for each message. Answers a question with what `on_question` gives."""
 
-    def __init__(self, daemon, *args, on_question=None):
+    def __init__(self, daemon, *args, on_question=None, env=None):
         self.process = subprocess.Popen(
             [str(daemon.binary), "mcp", "--data", str(daemon.data), *args], text=True, bufsize=1,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
         self.ids, self.seen, self.on_question = itertools.count(1), [], on_question
+        self.unread = b""
 
     def __enter__(self):
         return self
@@ -199,10 +201,13 @@ class Stdio:
         self.process.stdin.write(line + "\n")
 
     def read(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], host.PATIENCE)
-        assert ready, "no answer"
-        line = self.process.stdout.readline()
-        assert line, f"it has ended: {self.process.stderr.read()}"
+        while b"\n" not in self.unread:
+            ready, _, _ = select.select([self.process.stdout], [], [], host.PATIENCE)
+            assert ready, "no answer"
+            piece = os.read(self.process.stdout.fileno(), 1 << 16)
+            assert piece, f"it has ended: {self.process.stderr.read()}"
+            self.unread += piece
+        line, _, self.unread = self.unread.partition(b"\n")
         return json.loads(line)
 
     def answer_to(self, request_id):
