@@ -65,7 +65,7 @@ static void ask_by_result(struct mcp_request *rq, const json_t *questions, const
     json_t *result = json_pack("{s:O}", "inputRequests", questions);
     if (state != NULL) {
         struct seal_bond bond = ask_bond(rq);
-        char *sealed = seal_close(&rq->mcp->seal, &bond, state);
+        char *sealed = seal_close(&rq->mcp->seal, &bond, state, clock_mono_ms());
         if (sealed == NULL) {
             json_decref(result);
             request_fail(rq, RPC_INTERNAL_ERROR, "there is too much to remember for this request");
@@ -157,7 +157,8 @@ bool ask_resume(struct mcp_request *rq, json_t **ret_state, const json_t **ret_a
     if (sealed != NULL) {
         struct seal_bond bond = ask_bond(rq);
         if (json_is_string(sealed))
-            *ret_state = seal_open(&rq->mcp->seal, &bond, json_string_value(sealed), &why);
+            *ret_state =
+                seal_open(&rq->mcp->seal, &bond, json_string_value(sealed), clock_mono_ms(), &why);
         else
             why = "it is no text";
         if (*ret_state == NULL) {

@@ -1,10 +1,10 @@
 /* requestState: JSON with a keyed BLAKE2b over it and over what it is bound to. Daemon; owns the
  * key, which nobody outside has seen. The key ends with the daemon, as the cells do that a state
- * could lead to: nothing has to remember which seals were used before. */
+ * could lead to: nothing has to remember which seals were used before. A seal that was used is
+ * remembered until it expires: when there is no room for another, none is opened. */
 #include "mcp/seal.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/ids.h"
 #include "wire/base64.h"
 
@@ -39,14 +39,15 @@ static void seal_mac(const struct seal *s, const struct seal_bond *bond, const c
     blake2b(mac, bytes.data, s->key, SEAL_MAC, bytes.len, sizeof(s->key));
 }
 
-char *seal_close(struct seal *s, const struct seal_bond *bond, const json_t *state)
+char *seal_close(const struct seal *s, const struct seal_bond *bond, const json_t *state,
+                 uint64_t now_ms)
 {
     char nonce[TOKEN_SIZE];
     unsigned char mac[SEAL_MAC];
     ids_token(nonce);
     nonce[sizeof(s->used[0].nonce) - 1] = '\0';
-    json_t *inner = json_pack("{s:s,s:I,s:O}", "n", nonce, "x",
-                              (json_int_t)(clock_wall_ms() + SEAL_LIFE_MS), "s", state);
+    json_t *inner = json_pack("{s:s,s:I,s:O}", "n", nonce, "x", (json_int_t)(now_ms + SEAL_LIFE_MS),
+                              "s", state);
     char *payload = json_dumps(inner, JSON_COMPACT);
     json_decref(inner);
     _buf_ struct buf text = BUF_INIT(SEAL_TEXT_MAX);
@@ -58,16 +59,22 @@ char *seal_close(struct seal *s, const struct seal_bond *bond, const json_t *sta
     return text.overflowed ? NULL : take_ptr(text.data);
 }
 
-/* A nonce that was seen; else it is remembered. */
-static bool seal_was_used(struct seal *s, const char *nonce, uint64_t until_ms)
+/* Remembers the nonce. NULL, or why the seal is not opened. */
+static const char *seal_use(struct seal *s, const char *nonce, uint64_t until_ms, uint64_t now_ms)
 {
-    for (size_t i = 0; i < SEAL_USED_MAX; i++)
-        if (s->used[i].until_ms > 0 && strcmp(s->used[i].nonce, nonce) == 0)
-            return true;
-    struct seal_used *slot = &s->used[s->next_used++ % SEAL_USED_MAX];
+    struct seal_used *slot = NULL;
+    for (size_t i = 0; i < SEAL_USED_MAX; i++) {
+        struct seal_used *used = &s->used[i];
+        if (used->until_ms < now_ms)
+            slot = used; /* expired, or never used */
+        else if (strcmp(used->nonce, nonce) == 0)
+            return "it was used already";
+    }
+    if (slot == NULL)
+        return "too many were used within the hour, and each is remembered: try again later";
     snprintf(slot->nonce, sizeof(slot->nonce), "%s", nonce);
     slot->until_ms = until_ms;
-    return false;
+    return NULL;
 }
 
 static bool seal_is_ours(const struct seal *s, const struct seal_bond *bond, const char *payload,
@@ -84,7 +91,7 @@ static bool seal_is_ours(const struct seal *s, const struct seal_bond *bond, con
     return different == 0;
 }
 
-json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text,
+json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text, uint64_t now_ms,
                   const char **ret_why)
 {
     const char *dot = strchr(text, '.');
@@ -99,11 +106,11 @@ json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text
     uint64_t until_ms = (uint64_t)json_integer_value(json_object_get(inner, "x"));
     const char *nonce = json_string_value(json_object_get(inner, "n"));
     json_t *state = NULL;
-    if (nonce == NULL || until_ms < clock_wall_ms())
+    if (nonce == NULL || until_ms < now_ms)
         *ret_why = "it has expired";
-    else if (seal_was_used(s, nonce, until_ms))
-        *ret_why = "it was used already";
     else
+        *ret_why = seal_use(s, nonce, until_ms, now_ms);
+    if (*ret_why == NULL)
         state = json_incref(json_object_get(inner, "s"));
     json_decref(inner);
     return state;

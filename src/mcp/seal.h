@@ -8,19 +8,18 @@
 
 enum {
     SEAL_LIFE_MS = 3600 * 1000,
-    SEAL_USED_MAX = 1024, /* seals that are remembered as used */
+    SEAL_USED_MAX = 8192, /* seals that are remembered as used */
     SEAL_TEXT_MAX = 64 * 1024,
 };
 
 struct seal_used {
     char nonce[23];
-    uint64_t until_ms;
+    uint64_t until_ms; /* then it is forgotten; 0: there is none here */
 };
 
 struct seal {
     unsigned char key[32]; /* of this daemon's life */
     struct seal_used used[SEAL_USED_MAX];
-    size_t next_used;
 };
 
 void seal_init(struct seal *s);
@@ -32,8 +31,10 @@ struct seal_bond {
     const char *name;   /* of the tool or prompt; NULL if none */
     const json_t *args; /* NULL if none */
 };
-/* The text, which the caller frees. `state` is borrowed. NULL if it is too large. */
-char *seal_close(struct seal *s, const struct seal_bond *bond, const json_t *state);
+/* The text, which the caller frees. `state` is borrowed. NULL: it is too large. Times are of a
+ * clock that does not go back. */
+char *seal_close(const struct seal *s, const struct seal_bond *bond, const json_t *state,
+                 uint64_t now_ms);
 /* The state, which the caller owns; NULL with why not. A seal opens once. */
-json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text,
+json_t *seal_open(struct seal *s, const struct seal_bond *bond, const char *text, uint64_t now_ms,
                   const char **ret_why);
