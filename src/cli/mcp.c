@@ -26,7 +26,7 @@ static const struct cli_flag mcp_flags[] = {
     {0},
 };
 
-/* ---- the daemon's consent ------------------------------------------------------------------- */
+/* ---- the daemon's consent -------------------------------------------------------------------- */
 
 static int mcp_write_all(int fd, const char *data, size_t len)
 {
@@ -108,7 +108,7 @@ static int mcp_await_consent(const struct cli_client *c, struct err *e)
     return mcp_explain(answer, e);
 }
 
-/* ---- the line ------------------------------------------------------------------------------- */
+/* ---- the line -------------------------------------------------------------------------------- */
 
 struct mcp_way {
     const struct cli_args *args;

@@ -38,7 +38,7 @@ enum {
 /* A request that the daemon has, and has not answered. */
 struct pump_open {
     json_t *id;
-    char *line; /* to ask again; NULL: it must not be */
+    char *line; /* to ask again; NULL if it must not be */
     bool is_call, is_modern, is_hello, is_listener;
 };
 
@@ -55,16 +55,16 @@ struct pump {
     size_t n_open;
 
     /* What another daemon has to know of a client with a handshake. */
-    json_t *hello; /* its `initialize`; NULL: none */
+    json_t *hello; /* its `initialize`; NULL if none */
     bool is_initialized;
-    json_t *level;   /* its newest logging/setLevel; NULL: none */
+    json_t *level;   /* its newest logging/setLevel; NULL if none */
     json_t *watched; /* URIs */
 
     uint64_t ended_ms[PUMP_ENDS_MAX]; /* when daemons ended, a ring */
     size_t n_ends;
 };
 
-/* ---- to the client -------------------------------------------------------------------------- */
+/* ---- to the client --------------------------------------------------------------------------- */
 
 /* 0, or an exit status: nobody reads, or a signal came. */
 static int pump_say(const char *data, size_t len)
@@ -95,7 +95,7 @@ static void pump_put_fault(struct buf *out, const struct pump_open *o, const cha
     buf_append_str(out, "}],\"isError\":true}}\n");
 }
 
-/* ---- requests that are open ----------------------------------------------------------------- */
+/* ---- requests that are open ------------------------------------------------------------------ */
 
 static void pump_close(struct pump *p, size_t i)
 {
@@ -179,7 +179,7 @@ static bool pump_note(struct pump *p, const char *line, size_t len)
     return !is_read || m.kind == RPC_REQUEST;
 }
 
-/* ---- from the client ------------------------------------------------------------------------ */
+/* ---- from the client ------------------------------------------------------------------------- */
 
 static void pump_hear(struct pump *p)
 {
@@ -229,9 +229,9 @@ static bool pump_take_line(struct pump *p)
     return false;
 }
 
-/* ---- from the daemon ------------------------------------------------------------------------ */
+/* ---- from the daemon ------------------------------------------------------------------------- */
 
-/* The id of a message, as the daemon begins one; NULL: it has none. */
+/* The id of a message, as the daemon begins one; NULL if it has none. */
 static json_t *pump_id_of(const char *line, size_t len, const char **ret_rest)
 {
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":";
@@ -300,7 +300,7 @@ static void pump_send(struct pump *p)
         buf_free(&p->outgoing);
 }
 
-/* ---- another daemon ------------------------------------------------------------------------- */
+/* ---- another daemon -------------------------------------------------------------------------- */
 
 static void pump_put_again(struct buf *out, json_t *message, const char *id)
 {
@@ -450,7 +450,7 @@ static int pump_lost(struct pump *p, struct err *e)
     return status != 0 ? status : err_set(e, ERR_UNAVAILABLE, "the daemon has ended");
 }
 
-/* ---- the loop ------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Waits for a side and serves it: 0, an exit status, or -1 with the error. */
 static int pump_turn(struct pump *p, struct err *e)

@@ -22,6 +22,12 @@ static bool listen_check_uri(struct mcp_request *rq, const char *uri)
 
 /* ---- legacy ---------------------------------------------------------------------------------- */
 
+static void listen_refuse(struct mcp_request *rq, const char *uri, const char *why)
+{
+    request_fail_with(rq, rq->era == MCP_LEGACY ? RPC_RESOURCE_NOT_FOUND : RPC_INVALID_PARAMS,
+                      json_pack("{s:s}", "uri", uri), "%s", why);
+}
+
 static void listen_on_peer_change(void *context, const char *uri)
 {
     peer_notify(context, "notifications/resources/updated", json_pack("{s:s}", "uri", uri));
@@ -39,8 +45,14 @@ void listen_subscribe(struct mcp_request *rq)
                          MCP_WATCHED_MAX);
             return;
         }
-        map_set(&peer->watched, uri,
-                watch_new(rq->mcp, rq->agent, uri, listen_on_peer_change, peer));
+        const char *why;
+        struct mcp_watch *watch =
+            watch_new(rq->mcp, rq->agent, uri, listen_on_peer_change, peer, &why);
+        if (watch == NULL) {
+            listen_refuse(rq, uri, why);
+            return;
+        }
+        map_set(&peer->watched, uri, watch);
         peer->n_watched++;
     }
     request_reply_json(rq, json_object());
@@ -60,7 +72,7 @@ void listen_unsubscribe(struct mcp_request *rq)
 /* ---- modern ---------------------------------------------------------------------------------- */
 
 /* One resource of a listening request. */
-struct listen_watch {
+struct listen_watched {
     struct list in_request;
     struct mcp_watch *watch;
     char *uri;
@@ -80,7 +92,7 @@ static void listen_on_change(void *context, const char *uri)
 static void listen_on_end(struct mcp_request *rq)
 {
     LIST_EACH(&rq->watches, node) {
-        struct listen_watch *w = CONTAINER_OF(node, struct listen_watch, in_request);
+        struct listen_watched *w = CONTAINER_OF(node, struct listen_watched, in_request);
         watch_end(w->watch);
         list_remove(&w->in_request);
         free(w->uri);
@@ -100,6 +112,22 @@ static json_t *listen_agree(const struct mcp_request *rq, const json_t *wishes)
     if (json_is_array(uris))
         json_object_set(agreed, "resourceSubscriptions", (json_t *)(uintptr_t)uris);
     return agreed;
+}
+
+/* News of it come later, from the loop. False if the request was answered so. */
+static bool listen_watch(struct mcp_request *rq, const char *uri)
+{
+    const char *why;
+    struct mcp_watch *watch = watch_new(rq->mcp, rq->agent, uri, listen_on_change, rq, &why);
+    if (watch == NULL) {
+        listen_refuse(rq, uri, why);
+        return false;
+    }
+    struct listen_watched *w = mem_alloc(sizeof(*w));
+    w->uri = mem_strdup(uri);
+    w->watch = watch;
+    list_append(&rq->watches, &w->in_request);
+    return true;
 }
 
 void listen_begin(struct mcp_request *rq)
@@ -127,20 +155,17 @@ void listen_begin(struct mcp_request *rq)
         if (!listen_check_uri(rq, json_string_value(uri)))
             return;
     }
+    rq->on_end = listen_on_end;
+    json_array_foreach(uris, i, uri) {
+        if (!listen_watch(rq, json_string_value(uri)))
+            return;
+    }
     mcp->has.listeners++;
     list_append(&mcp->listeners, &rq->in_listeners);
-    rq->on_end = listen_on_end;
     rq->filter = listen_agree(rq, wishes);
-    uris = json_object_get(rq->filter, "resourceSubscriptions");
     request_shed(rq);
     listen_send(rq, "notifications/subscriptions/acknowledged",
                 json_pack("{s:O}", "notifications", rq->filter));
-    json_array_foreach(uris, i, uri) {
-        struct listen_watch *w = mem_alloc(sizeof(*w));
-        w->uri = mem_strdup(json_string_value(uri));
-        list_append(&rq->watches, &w->in_request);
-        w->watch = watch_new(mcp, rq->agent, w->uri, listen_on_change, rq);
-    }
 }
 
 void listen_end_all(struct mcp *mcp)

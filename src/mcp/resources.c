@@ -1,13 +1,16 @@
 /* Resources. Daemon, on the loop; owns what it reads of a file. */
 #include "mcp/resources.h"
 
+#include "base/ids.h"
 #include "base/utf8.h"
 #include "ops/ops.h"
 #include "session/session.h"
 #include "wire/base64.h"
+#include "wire/target.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RESOURCE_MAX (4 * MIB) /* bytes of one; larger files are for HTTP */
@@ -15,7 +18,7 @@
 #define WORKSPACE_SCHEME "workspace://"
 
 enum {
-    RESOURCES_LISTED_MAX = 200,
+    RESOURCES_LISTED_MAX = 200, /* on a page */
     RESOURCES_TTL_MS = 5000,
 };
 
@@ -32,33 +35,46 @@ static void resources_put(struct json_out *json, const char *key, const char *ur
     json_put_object_end(json);
 }
 
-static void resources_put_sessions(struct mcp_request *rq, struct json_out *json)
+static int resources_compare(const void *a, const void *b)
+{
+    return strcmp((*(struct session *const *)a)->id, (*(struct session *const *)b)->id);
+}
+
+/* In the order of their ids, which never changes: a page goes on behind the last id of the one
+ * before, whatever came and went meanwhile. Returns that id if there are more; NULL: none. */
+static const char *resources_put_sessions(struct mcp_request *rq, struct json_out *json,
+                                          const char *after)
 {
     const struct call call = {.agent = rq->agent};
     struct engine *engine = rq->mcp->config.engine;
-    size_t n = 0;
-    for (struct session *s = session_next(engine, NULL); s != NULL && n < RESOURCES_LISTED_MAX;
-         s = session_next(engine, s)) {
+    size_t n = 0, max = 0;
+    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s))
+        max++;
+    struct session **seen = arena_alloc(&rq->arena, MAX(max, (size_t)1) * sizeof(struct session *));
+    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s))
+        if (!s->is_unlisted && call_sees(&call, s->agent) && strcmp(s->id, after) > 0)
+            seen[n++] = s;
+    qsort(seen, n, sizeof(struct session *), resources_compare);
+    for (size_t i = 0; i < MIN(n, (size_t)RESOURCES_LISTED_MAX); i++) {
         char uri[RESOURCES_SESSION_SIZE + 32], name[RESOURCES_SESSION_SIZE];
-        if (s->is_unlisted || !call_sees(&call, s->agent))
-            continue;
-        snprintf(name, sizeof(name), "%s", s->name != NULL ? s->name : s->id);
-        snprintf(uri, sizeof(uri), NOTEBOOK_SCHEME "%s", s->id);
+        snprintf(name, sizeof(name), "%s", seen[i]->name != NULL ? seen[i]->name : seen[i]->id);
+        snprintf(uri, sizeof(uri), NOTEBOOK_SCHEME "%s", seen[i]->id);
         resources_put(json, "uri", uri, name, "What the session ran and showed, as Markdown.",
                       "text/markdown");
-        n++;
     }
+    return n > RESOURCES_LISTED_MAX ? seen[RESOURCES_LISTED_MAX - 1]->id : NULL;
 }
 
-static void resources_reply_list(struct mcp_request *rq, const char *what)
+static void resources_reply_list(struct mcp_request *rq, const char *what, const char *after)
 {
+    const char *next = NULL;
     _buf_ struct buf out = BUF_INIT(RPC_MESSAGE_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_key(&json, what);
     json_put_array(&json);
     if (strcmp(what, "resources") == 0) {
-        resources_put_sessions(rq, &json);
+        next = resources_put_sessions(rq, &json, after);
     } else {
         resources_put(&json, "uriTemplate", NOTEBOOK_SCHEME "{session}", "notebook",
                       "What a session ran and showed.", "text/markdown");
@@ -69,9 +85,11 @@ static void resources_reply_list(struct mcp_request *rq, const char *what)
         resources_put(&json, "uriTemplate", WORKSPACE_SCHEME "{session}/{+path}", "file",
                       "A file of the session's workspace.", "application/octet-stream");
     }
-    if (rq->mcp->more != NULL)
+    if (rq->mcp->more != NULL && after[0] == '\0')
         rq->mcp->more->list(rq->mcp, what, &json);
     json_put_array_end(&json);
+    if (next != NULL)
+        json_put_member_str(&json, "nextCursor", next);
     request_put_hints(rq, &json, RESOURCES_TTL_MS);
     json_put_object_end(&json);
     request_reply(rq, &out);
@@ -79,14 +97,19 @@ static void resources_reply_list(struct mcp_request *rq, const char *what)
 
 void resources_list(struct mcp_request *rq)
 {
-    if (request_check_cursor(rq))
-        resources_reply_list(rq, "resources");
+    const json_t *cursor = json_object_get(rq->params, "cursor");
+    const char *after = json_string_value(cursor);
+    if (cursor != NULL && (after == NULL || !ids_is_uuid(after, strlen(after))))
+        request_fail(rq, RPC_INVALID_PARAMS,
+                     "the cursor is not the nextCursor of a page: leave it out for the first one");
+    else
+        resources_reply_list(rq, "resources", after != NULL ? after : "");
 }
 
 void resources_list_templates(struct mcp_request *rq)
 {
     if (request_check_cursor(rq))
-        resources_reply_list(rq, "resourceTemplates");
+        resources_reply_list(rq, "resourceTemplates", "");
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -239,42 +262,43 @@ static void resources_call(struct mcp_request *rq, const char *op_name, json_t *
     request_call(rq, op, args, false);
 }
 
-bool resources_session(const char *uri, char session[RESOURCES_SESSION_SIZE])
+bool resources_parse(const char *uri, struct resources_uri *ret, const char **ret_why)
 {
-    const char *at = strstr(uri, "://");
-    size_t len = at != NULL ? strcspn(at + 3, "/") : 0;
-    if (len == 0 || len >= RESOURCES_SESSION_SIZE ||
-        (strncmp(uri, NOTEBOOK_SCHEME, strlen(NOTEBOOK_SCHEME)) != 0 &&
-         strncmp(uri, WORKSPACE_SCHEME, strlen(WORKSPACE_SCHEME)) != 0))
+    bool is_file = uri != NULL && strncmp(uri, WORKSPACE_SCHEME, strlen(WORKSPACE_SCHEME)) == 0;
+    *ret_why = "there is no such resource: see resources/templates/list";
+    if (uri == NULL || strlen(uri) > RESOURCES_URI_MAX ||
+        (!is_file && strncmp(uri, NOTEBOOK_SCHEME, strlen(NOTEBOOK_SCHEME)) != 0))
         return false;
-    memcpy(session, at + 3, len);
-    session[len] = '\0';
-    return true;
-}
-
-const char *resources_file_path(const char *uri)
-{
-    size_t scheme = strlen(WORKSPACE_SCHEME);
-    const char *slash =
-        strncmp(uri, WORKSPACE_SCHEME, scheme) == 0 ? strchr(uri + scheme, '/') : NULL;
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : NULL;
+    snprintf(ret->text, sizeof(ret->text), "%s", strstr(uri, "://") + 3);
+    size_t len = strcspn(ret->text, "/");
+    if (len == 0 || len >= RESOURCES_SESSION_SIZE)
+        return false;
+    memcpy(ret->session, ret->text, len);
+    ret->session[len] = '\0';
+    ret->rest = ret->text + len;
+    ret->file = is_file ? ret->text + len + (ret->text[len] == '/') : NULL;
+    if (target_decode(ret->session) && (!is_file || target_decode(ret->file)))
+        return true;
+    *ret_why = "the URI is not percent-encoded UTF-8 without NUL: a percent sign itself is %25";
+    return false;
 }
 
 /* "/cell/C", "/cell/C/image/N" or nothing. */
 static void resources_read_notebook(struct mcp_request *rq, const char *session, const char *rest)
 {
-    char cell[64];
+    char cell[64] = "";
     long long n;
     int end = 0;
     if (rest[0] == '\0' || strcmp(rest, "/") == 0) {
         resources_call(rq, "notebook.export",
                        json_pack("{s:s,s:s}", "session_id", session, "format", "markdown"));
     } else if (sscanf(rest, "/cell/%63[^/]/image/%lld%n", cell, &n, &end) == 2 &&
-               rest[end] == '\0') {
+               rest[end] == '\0' && target_decode(cell)) {
         resources_call(
             rq, "notebook.image",
             json_pack("{s:s,s:s,s:I}", "session_id", session, "cell", cell, "n", (json_int_t)n));
-    } else if (sscanf(rest, "/cell/%63[^/]%n", cell, &end) == 1 && rest[end] == '\0') {
+    } else if (sscanf(rest, "/cell/%63[^/]%n", cell, &end) == 1 && rest[end] == '\0' &&
+               target_decode(cell)) {
         resources_call(rq, "cell.get", json_pack("{s:s,s:s}", "session_id", session, "cell", cell));
     } else {
         resources_refuse(rq, "there is no such resource: see resources/templates/list");
@@ -283,17 +307,13 @@ static void resources_read_notebook(struct mcp_request *rq, const char *session,
 
 void resources_read(struct mcp_request *rq)
 {
-    const char *uri = rpc_text(rq->params, "uri");
-    char session[RESOURCES_SESSION_SIZE];
-    if (uri == NULL || strlen(uri) > RESOURCES_URI_MAX || !resources_session(uri, session)) {
-        resources_refuse(rq, "there is no such resource: see resources/templates/list");
-        return;
-    }
-    const char *rest = strstr(uri, "://") + 3 + strlen(session);
-    if (strncmp(uri, NOTEBOOK_SCHEME, strlen(NOTEBOOK_SCHEME)) == 0)
-        resources_read_notebook(rq, session, rest);
+    struct resources_uri uri;
+    const char *why;
+    if (!resources_parse(rpc_text(rq->params, "uri"), &uri, &why))
+        resources_refuse(rq, why);
+    else if (uri.file == NULL)
+        resources_read_notebook(rq, uri.session, uri.rest);
     else
-        resources_call(
-            rq, "session.file_get",
-            json_pack("{s:s,s:s}", "session_id", session, "path", rest[0] == '/' ? rest + 1 : ""));
+        resources_call(rq, "session.file_get",
+                       json_pack("{s:s,s:s}", "session_id", uri.session, "path", uri.file));
 }

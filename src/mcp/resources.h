@@ -9,7 +9,13 @@ void resources_list_templates(struct mcp_request *rq);
 void resources_read(struct mcp_request *rq);
 
 enum { RESOURCES_SESSION_SIZE = 128, RESOURCES_URI_MAX = 4096 /* bytes */ };
-/* The session of a URI of ours, as it is named there; false: it is no such URI. */
-bool resources_session(const char *uri, char session[RESOURCES_SESSION_SIZE]);
-/* The path of a file, within the URI; NULL if it is another resource. */
-const char *resources_file_path(const char *uri);
+
+/* A URI of ours. Its parts are decoded: what templates give has %20 for a space. */
+struct resources_uri {
+    char session[RESOURCES_SESSION_SIZE]; /* a name or an id */
+    char *file;                           /* in the workspace; NULL if it is of the notebook */
+    const char *rest;                     /* of the notebook's: "", or "/cell/…", not decoded */
+    char text[RESOURCES_URI_MAX + 1];     /* where they lie */
+};
+/* False with why not: it is no such URI. */
+bool resources_parse(const char *uri, struct resources_uri *ret, const char **ret_why);

@@ -31,7 +31,7 @@ struct seal_bond {
     const char *name;   /* of the tool or prompt; NULL if none */
     const json_t *args; /* NULL if none */
 };
-/* The text, which the caller frees. `state` is borrowed. NULL: it is too large. Times are of a
+/* The text, which the caller frees. `state` is borrowed. NULL if it is too large. Times are of a
  * clock that does not go back. */
 char *seal_close(const struct seal *s, const struct seal_bond *bond, const json_t *state,
                  uint64_t now_ms);

@@ -4,18 +4,25 @@
  * watches. */
 #include "mcp/watch.h"
 
+#include "base/clock.h"
 #include "mcp/resources.h"
 #include "ops/ops.h"
 
-enum { WATCH_EVERY_MS = 200 }; /* changes that come closer together are told once */
+enum {
+    WATCH_EVERY_MS = 200,  /* changes that come closer together are told once */
+    WATCH_AGAIN_MS = 1000, /* until what has ended is looked for, twice as long each time */
+    WATCH_AGAIN_MAX = 9,   /* times: some eight minutes */
+};
 
 struct mcp_watch {
     struct mcp *mcp;
     struct call call;
     bool has_call, is_over;
     char *uri, *agent;
-    const char *path; /* of a file, in the uri; NULL if it is none, or the notebook is watched */
-    bool has_news;    /* that are told when the timer is due */
+    char *session, *file; /* of the URI; `file` is NULL if it is a notebook's */
+    const char *path;     /* the file; NULL if there is none, or the notebook is watched instead */
+    unsigned n_again;     /* times that it was looked for in vain */
+    bool has_news;        /* that are told when the timer is due */
     struct loop_timer *timer;
     watch_fn fn;
     void *context;
@@ -27,6 +34,8 @@ static void watch_free(struct mcp_watch *w)
     arena_free(&w->call.arena);
     free(w->uri);
     free(w->agent);
+    free(w->session);
+    free(w->file);
     free(w);
 }
 
@@ -37,12 +46,18 @@ static struct mcp_watch *watch_of(struct call *call)
 
 static void watch_start(struct mcp_watch *w);
 
+/* A notebook's events end with the notebook, or when their reader was too slow: there may be
+ * another of this name, or the same one again. */
 static void watch_called(struct mcp_watch *w)
 {
     w->has_call = false;
     if (w->is_over) {
         watch_free(w);
-    } else if (w->path != NULL) {
+    } else if (w->path == NULL) {
+        w->has_news |= w->n_again == 0;
+        if (w->n_again < WATCH_AGAIN_MAX)
+            loop_timer_set(w->timer, clock_scaled_ms((uint64_t)WATCH_AGAIN_MS << w->n_again++));
+    } else {
         w->path = NULL;
         w->has_news = true; /* the folder is gone or not there: whoever reads the file sees */
         loop_timer_set(w->timer, 0); /* starts anew from the loop: this call is not over yet */
@@ -88,6 +103,8 @@ static bool watch_on_event(struct call *call, const char *name, const char *json
     bool is_first = strcmp(name, "watching") == 0;
     /* A folder is watched a moment after the client was told so: its file may have changed. */
     bool is_news = w->path == NULL ? !is_first : is_first || watch_names(w, json, len);
+    is_news |= w->n_again > 0; /* it is there again */
+    w->n_again = 0;
     w->has_news |= is_news;
     if (!w->is_over && is_news && !loop_timer_is_set(w->timer))
         loop_timer_set(w->timer, WATCH_EVERY_MS);
@@ -115,10 +132,7 @@ static void watch_on_timer(void *context)
 /* The folder of a file, or the notebook. */
 static json_t *watch_args(const struct mcp_watch *w)
 {
-    char session[RESOURCES_SESSION_SIZE];
-    if (!resources_session(w->uri, session))
-        return json_object();
-    json_t *args = json_pack("{s:s}", "session_id", session);
+    json_t *args = json_pack("{s:s}", "session_id", w->session);
     const char *slash = w->path != NULL ? strrchr(w->path, '/') : NULL;
     if (slash != NULL)
         json_object_set_new(args, "path", json_stringn(w->path, (size_t)(slash - w->path)));
@@ -133,6 +147,7 @@ static void watch_start(struct mcp_watch *w)
     json_t *args = watch_args(w);
     if (op_check(op, args, &ignored) < 0) {
         json_decref(args);
+        watch_called(w); /* no session is called so */
         return;
     }
     json_decref(w->call.args);
@@ -154,16 +169,24 @@ static void watch_start(struct mcp_watch *w)
 }
 
 struct mcp_watch *watch_new(struct mcp *mcp, const char *agent, const char *uri, watch_fn fn,
-                            void *context)
+                            void *context, const char **ret_why)
 {
+    struct resources_uri parts;
+    bool is_ours = resources_parse(uri, &parts, ret_why);
+    if (!is_ours && mcp->more == NULL)
+        return NULL;
     struct mcp_watch *w = mem_alloc(sizeof(*w));
     w->mcp = mcp;
     w->uri = mem_strdup(uri);
     w->agent = agent != NULL ? mem_strdup(agent) : NULL;
-    w->path = resources_file_path(w->uri);
     w->fn = fn;
     w->context = context;
     w->timer = loop_timer_new(mcp->config.loop, watch_on_timer, w);
+    if (!is_ours) /* a fixture's */
+        return w;
+    w->session = mem_strdup(parts.session);
+    w->file = parts.file != NULL && parts.file[0] != '\0' ? mem_strdup(parts.file) : NULL;
+    w->path = w->file;
     watch_start(w);
     return w;
 }

@@ -34,6 +34,11 @@ static bool decode(char *s, bool plus_is_space)
     return utf8_is_valid(s, (size_t)(to - s));
 }
 
+bool target_decode(char *s)
+{
+    return decode(s, false);
+}
+
 static int refuse_encoding(const char *what, struct err *e)
 {
     err_set(e, ERR_INVALID, "%s is not percent-encoded UTF-8 without NUL", what);

@@ -20,6 +20,9 @@ struct target {
     size_t n_params;
 };
 
+/* Percent-decodes in place. False: an escape is broken, or the result is no UTF-8 or has a NUL. */
+bool target_decode(char *s);
+
 /* Only the form /path[?query] is taken. The texts live in the arena. */
 int target_parse(struct arena *arena, const char *raw, size_t len, struct target *ret_target,
                  struct err *e);

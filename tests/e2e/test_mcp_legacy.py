@@ -3,6 +3,7 @@ streams that can be taken up again, questions on the stream of the request that 
 
 import http.client
 import json
+import re
 import time
 
 import pytest
@@ -157,8 +158,9 @@ def test_a_stream_that_has_nothing_to_show_is_answered_too(connect, version):
 
 def test_what_the_server_says_by_itself_has_a_stream(connect):
     client = connect()
-    client.call("run", {"code": "1"})
-    uri = client.request("resources/list")["resources"][-1]["uri"]
+    session = re.search(r"new session (\S+)]", mcp.text_of(client.call("run", {"code": "1"})))[1]
+    uri = next(r["uri"] for r in client.request("resources/list")["resources"]
+               if r["name"] == session)
     connection, stream = client.stream()
     assert client.send(method="GET").status == 409  # one is enough
     assert client.request("resources/subscribe", {"uri": uri}) == {}

@@ -256,6 +256,60 @@ def test_notebooks_images_and_files_are_resources(client, name, daemon):
         assert (refusal.value.code, refusal.value.data) == (-32602, {"uri": uri})
 
 
+@pytest.mark.parametrize("path, uri", [
+    ("a b.csv", "a b.csv"), ("a b.csv", "a%20b.csv"), ("ä.txt", "ä.txt"), ("ä.txt", "%C3%A4.txt"),
+    ("100%.txt", "100%25.txt"), ("d/x.txt", "d%2Fx.txt"), ("a#b?c", "a#b?c"), ("a+b", "a+b"),
+])
+def test_uris_of_files_are_decoded(client, name, path, uri):
+    """Templates expand a space to %20; people write it as it is."""
+    client.call("run", {"session": name, "code": f"import os; os.makedirs('d', exist_ok=True)\n"
+                        f"_ = open({path!r}, 'w').write('here')"})
+    asked = {"uri": f"workspace://{name}/{uri}"}
+    assert client.request("resources/read", asked)["contents"][0]["text"] == "here"
+    connection, messages = client.listen(resourceSubscriptions=[asked["uri"]])
+    assert next(messages)["method"] == "notifications/subscriptions/acknowledged"
+    assert next(messages)["params"]["uri"] == asked["uri"]  # it is watched now
+    client.call("run", {"session": name, "code": f"_ = open({path!r}, 'w').write('there')"})
+    assert next(messages)["params"]["uri"] == asked["uri"]
+    connection.close()
+
+
+@pytest.mark.parametrize("rest", ["a%00b", "a%", "a%4", "a%zz", "%FF", "%ED%A0%80", "100%.txt"])
+def test_uris_that_are_encoded_badly(client, name, rest):
+    client.call("run", {"session": name, "code": "open('a', 'w')"})
+    uri = f"workspace://{name}/{rest}"
+    for method, params in (("resources/read", {"uri": uri}), ("subscriptions/listen", {
+            "notifications": {"resourceSubscriptions": [uri]}})):
+        with pytest.raises(mcp.Refused, match="percent-encoded") as refusal:
+            client.request(method, params)
+        assert (refusal.value.code, refusal.value.data) == (-32602, {"uri": uri})
+
+
+@pytest.mark.parametrize("rest", ["../etc/passwd", "%2E%2E%2Fx", "%2e%2e/%2e%2e/etc/passwd"])
+def test_uris_that_lead_out_of_the_workspace(client, name, rest):
+    client.call("run", {"session": name, "code": "1"})
+    with pytest.raises(mcp.Refused):
+        client.request("resources/read", {"uri": f"workspace://{name}/{rest}"})
+
+
+def test_notebooks_are_listed_page_by_page(launch):
+    daemon = launch()
+    made = {daemon.client.call("POST", "/v1/sessions", {}).session_id for _ in range(3)}
+    for session in made:
+        daemon.client.call("POST", f"/v1/sessions/{session}/exec", {"code": "1"})
+        daemon.client.call("POST", f"/v1/sessions/{session}/suspend", {})
+    client = mcp.Modern(daemon)
+    page = client.request("resources/list")
+    assert {r["uri"] for r in page["resources"]} == {f"notebook://{s}" for s in made}
+    assert "nextCursor" not in page
+    first, *rest = sorted(made)
+    after = client.request("resources/list", {"cursor": first})["resources"]
+    assert [r["uri"] for r in after] == [f"notebook://{s}" for s in rest]
+    for cursor in ("1", "", 7, first.upper()):
+        with pytest.raises(mcp.Refused, match="nextCursor"):
+            client.request("resources/list", {"cursor": cursor})
+
+
 def test_a_listener_is_told_of_changes(client, name):
     client.call("run", {"code": "1", "session": name})
     uri = f"notebook://{name}"
@@ -299,6 +353,42 @@ def test_a_file_whose_folder_is_not_there_yet_is_told_of_with_the_notebook(clien
     assert next(messages)["params"]["uri"] == uri  # from now on
     client.call("run", {"code": "import os; os.mkdir('later')", "session": name})
     assert next(messages)["params"]["uri"] == uri
+    connection.close()
+
+
+@pytest.mark.parametrize("uri", ["other://x", "notebook://", "workspace:///a", "x"])
+def test_what_is_no_resource_is_not_watched(client, uri):
+    with pytest.raises(mcp.Refused, match="no such") as refusal:
+        client.request("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+    assert refusal.value.data == {"uri": uri}
+
+
+@pytest.mark.parametrize("uri", ["notebook://later", "workspace://later/a.txt"])
+def test_a_session_that_is_not_there_yet_is_told_of_when_it_is(launch, uri):
+    client = mcp.Modern(launch(env={"CELLA_TEST_TIME_SCALE": "0.1"}))
+    connection, messages = client.listen(resourceSubscriptions=[uri])
+    next(messages)
+    assert next(messages)["params"]["uri"] == uri  # whoever reads it sees that there is nothing
+    client.call("run", {"code": "1", "session": "later"})
+    assert next(messages)["params"]["uri"] == uri
+    connection.close()
+
+
+def test_a_session_that_comes_again_is_told_of(launch):
+    client = mcp.Modern(daemon := launch(env={"CELLA_TEST_TIME_SCALE": "0.1"}))
+    client.call("run", {"code": "1", "session": "again"})
+    uri = "notebook://again"
+    connection, messages = client.listen(resourceSubscriptions=[uri])
+    next(messages)
+
+    def told():
+        message = next(messages)
+        return message["method"], message["params"]["uri"]
+
+    daemon.client.call("DELETE", "/v1/sessions/again")
+    assert told() == ("notifications/resources/updated", uri)  # it is gone
+    client.call("run", {"code": "1", "session": "again"})
+    assert told() == ("notifications/resources/updated", uri)  # it is found
     connection.close()
 
 

@@ -1,5 +1,6 @@
 """A small client of the Model Context Protocol: both eras, over HTTP and standard input."""
 
+import base64
 import collections
 import http.client
 import itertools
@@ -95,7 +96,10 @@ def modern(method, params=None, capabilities=None, request_id=1, **meta):
         META + "protocolVersion": MODERN, META + "clientCapabilities": capabilities or {}, **meta}}
     headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
     if method in NAMES and NAMES[method] in params:
-        headers["Mcp-Name"] = params[NAMES[method]]
+        name = str(params[NAMES[method]])
+        is_plain = name.isascii() and name.strip() == name
+        headers["Mcp-Name"] = name if is_plain else (
+            f"=?base64?{base64.b64encode(name.encode()).decode()}?=")
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}, headers
 
 
