@@ -41,7 +41,7 @@ static int resources_compare(const void *a, const void *b)
 }
 
 /* In the order of their ids, which never changes: a page goes on behind the last id of the one
- * before, whatever came and went meanwhile. Returns that id if there are more; NULL: none. */
+ * before, whatever came and went meanwhile. Returns that id if there are more, else NULL. */
 static const char *resources_put_sessions(struct mcp_request *rq, struct json_out *json,
                                           const char *after)
 {
