@@ -18,7 +18,7 @@ LEVELS = {
     "base": 0,
     "wire": 1, "loop": 1, "blob": 1,
     "cell": 2, "jail": 2, "image": 2, "explore": 2,
-    "runtime": 3, "store": 3, "drivers": 3, "toolbox": 3,
+    "runtime": 3, "store": 3, "drivers": 3, "toolbox": 3, "search": 3,
     "session": 4,
     "notebook": 5, "policy": 5,
     "ops": 6,

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "explore/crew.h"
 #include "explore/desk.h"
-#include "explore/explore.h"
+#include "explore/worker.h"
 #include "wire/frame.h"
 
 #include <errno.h>
@@ -119,7 +119,7 @@ int explore_box_close(void)
 /* ---- the work -------------------------------------------------------------------------------- */
 
 struct box {
-    struct desk *desk;
+    const struct explore_box_desk *desk;
     struct frame_reader in;
     int fds[EXPLORE_SOURCES_MAX]; /* that came and were not asked for yet, oldest first */
     size_t n_fds;
@@ -141,7 +141,7 @@ static int box_map(struct box *box, const char *key)
 {
     if (box->n_fds == 0)
         return -EBADMSG;
-    desk_map(box->desk, key, box->fds[0]);
+    box->desk->map(box->desk->context, key, box->fds[0]);
     memmove(box->fds, box->fds + 1, --box->n_fds * sizeof(box->fds[0]));
     return 0;
 }
@@ -150,7 +150,7 @@ static int box_answer(struct box *box, const json_t *request)
 {
     _buf_ struct buf out = BUF_INIT(2 * EXPLORE_ANSWER_MAX);
     size_t mark = frame_begin(&out);
-    desk_answer(box->desk, request, &out);
+    box->desk->answer(box->desk->context, request, &out);
     return frame_end(&out, mark) ? box_send(out.data, out.len) : -EMSGSIZE;
 }
 
@@ -167,12 +167,11 @@ static int box_obey(struct box *box, const char *payload, size_t len)
         return box_map(box, mapped);
     if (dropped == NULL)
         return box_answer(box, order);
-    desk_drop(box->desk, dropped);
+    box->desk->drop(box->desk->context, dropped);
     return 0;
 }
 
-/* Until the daemon closes its end. */
-static int box_serve(struct box *box)
+static int box_read_all(struct box *box)
 {
     for (;;) {
         const char *payload;
@@ -198,6 +197,27 @@ static int box_serve(struct box *box)
     }
 }
 
+int explore_box_serve(const struct explore_box_desk *desk)
+{
+    struct box box = {.desk = desk, .in = FRAME_READER_INIT};
+    return box_read_all(&box) == 0 ? EXPLORE_END_DONE : EXPLORE_END_MISUSED;
+}
+
+static void box_map_text(void *context, const char *key, int fd)
+{
+    desk_map(context, key, fd);
+}
+
+static void box_drop_text(void *context, const char *key)
+{
+    desk_drop(context, key);
+}
+
+static void box_answer_about(void *context, const json_t *request, struct buf *out)
+{
+    desk_answer(context, request, out);
+}
+
 /* What libraries do once, with calls that are not allowed later. */
 static void box_warm_up(void)
 {
@@ -211,11 +231,13 @@ static void box_warm_up(void)
 
 int explore_box_main(void)
 {
-    struct box box = {.in = FRAME_READER_INIT};
     box_warm_up();
-    box.desk = desk_new(crew_new(0));
+    struct explore_box_desk desk = {.map = box_map_text,
+                                    .drop = box_drop_text,
+                                    .answer = box_answer_about,
+                                    .context = desk_new(crew_new(0))};
     if (explore_box_close() < 0)
         return EXPLORE_END_NO_WALLS;
     /* At once: what others left to be done at the end of the program is not allowed here. */
-    _exit(box_serve(&box) == 0 ? EXPLORE_END_DONE : EXPLORE_END_MISUSED);
+    _exit(explore_box_serve(&desk));
 }

@@ -49,6 +49,7 @@ struct worker_process {
 
 struct explore_worker {
     uv_loop_t *loop;
+    const struct explore_worker_kind *kind;
     struct worker_process *process; /* NULL if none */
     struct explore_ask *current;    /* that the process works on; NULL if none */
     struct list waiting;            /* asks, oldest first */
@@ -80,9 +81,11 @@ static void worker_free_ask(struct explore_ask *ask)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-static int worker_spawn(int sock, pid_t *ret_pid)
+static int worker_spawn(const struct explore_worker_kind *kind, int sock, pid_t *ret_pid)
 {
-    char *argv[] = {(char[]){"cella"}, (char[]){EXPLORE_BOX_WORD}, NULL};
+    char word[32];
+    snprintf(word, sizeof(word), "%s", kind->word);
+    char *argv[] = {(char[]){"cella"}, word, NULL};
     char *no_environment[] = {NULL};
     sigset_t all, none;
     posix_spawn_file_actions_t actions;
@@ -97,6 +100,10 @@ static int worker_spawn(int sock, pid_t *ret_pid)
     int error = posix_spawn_file_actions_adddup2(&actions, sock, STDIN_FILENO);
     for (int fd = STDOUT_FILENO; error == 0 && fd <= STDERR_FILENO; fd++)
         error = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+    for (int i = 0; error == 0 && kind->has_folders && i < (int)ARRAY_LEN(kind->folders); i++)
+        if (kind->folders[i] >= 0)
+            error =
+                posix_spawn_file_actions_adddup2(&actions, kind->folders[i], STDERR_FILENO + 1 + i);
     if (error == 0)
         error = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attributes, argv, no_environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -147,7 +154,7 @@ static int worker_start(struct explore_worker *w)
     pid_t pid;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
-    int error = worker_spawn(ends[1], &pid);
+    int error = worker_spawn(w->kind, ends[1], &pid);
     close(ends[1]);
     if (error < 0) {
         close(ends[0]);
@@ -273,7 +280,7 @@ static void worker_rest(struct explore_worker *w)
     if (!list_is_empty(&w->waiting))
         loop_timer_set(w->next, 0);
     else if (w->process != NULL)
-        loop_timer_set(w->clock, clock_scaled_ms(EXPLORE_IDLE_MS));
+        loop_timer_set(w->clock, clock_scaled_ms(w->kind->idle_ms));
 }
 
 /* The last thing that a caller does: the callback may free the worker. */
@@ -295,26 +302,27 @@ static void worker_break(struct explore_worker *w, const char *how)
 {
     struct err e;
     worker_give_up(w);
-    err_set(&e, ERR_INTERNAL, "the process that looks into texts %s", how);
+    err_set(&e, ERR_INTERNAL, "the process that looks into %s %s", w->kind->subject, how);
     err_advise(&e, "Ask again: another one is started.");
     worker_tell(w, NULL, &e);
 }
 
-static int worker_describe_end(const siginfo_t *info, struct err *e)
+static int worker_describe_end(const struct explore_worker_kind *kind, const siginfo_t *info,
+                               struct err *e)
 {
     bool is_exit = info->si_code == CLD_EXITED;
     if (is_exit && info->si_status == EXPLORE_END_NO_WALLS) {
-        err_set(e, ERR_UNAVAILABLE, "texts cannot be looked into safely on this machine");
-        return err_advise(e, "It takes seccomp: cella doctor says what is missing.");
+        err_set(e, ERR_UNAVAILABLE, "%s cannot be looked into safely on this machine",
+                kind->subject);
+        return err_advise(e, "It takes %s: cella doctor says what is missing.", kind->walls);
     }
     if (!is_exit && info->si_status == SIGBUS) {
         err_set(e, ERR_CONFLICT, "the text became shorter while it was read, or cannot be read");
         return err_advise(e, "Ask again when nobody writes to it.");
     }
-    err_set(e, ERR_UNAVAILABLE, "the process that looks into texts has ended (%s %d)",
+    err_set(e, ERR_UNAVAILABLE, "the process that looks into %s has ended (%s %d)", kind->subject,
             is_exit ? "status" : "signal", info->si_status);
-    return err_advise(e, "Ask again: another one is started. If it ends each time, ask for less: "
-                         "a simpler pattern, or a smaller text.");
+    return err_advise(e, "Ask again: another one is started. %s", kind->ended);
 }
 
 /* True if it was an answer, which may be an error that the box found. */
@@ -396,7 +404,7 @@ static void worker_on_ended(void *context, int events)
     if (w == NULL)
         return;
     w->process = NULL;
-    worker_describe_end(&info, &e);
+    worker_describe_end(w->kind, &info, &e);
     worker_tell(w, NULL, &e);
 }
 
@@ -416,7 +424,8 @@ static void worker_on_next(void *context)
     int error = w->process == NULL ? worker_start(w) : 0;
     if (error < 0) {
         struct err e;
-        err_errno(&e, ERR_UNAVAILABLE, -error, "cannot start a process that looks into texts");
+        err_errno(&e, ERR_UNAVAILABLE, -error, "cannot start a process that looks into %s",
+                  w->kind->subject);
         err_advise(&e, "Ask again in a moment.");
         worker_tell(w, NULL, &e);
         return;
@@ -432,24 +441,38 @@ static void worker_on_clock(void *context)
     struct err e;
     worker_give_up(w);
     if (w->current == NULL)
-        return; /* a minute without requests */
-    err_set(&e, ERR_TIMEOUT, "looking into the text took longer than %llu ms",
+        return; /* long enough without requests */
+    err_set(&e, ERR_TIMEOUT, "looking into %s took longer than %llu ms", w->kind->subject,
             (unsigned long long)w->current->limit_ms);
-    err_advise(&e, "Use a simpler pattern or one with a longer literal part, or look into a "
-                   "smaller text.");
+    err_advise(&e, "%s", w->kind->late);
     worker_tell(w, NULL, &e);
 }
 
 /* ---- for others ------------------------------------------------------------------------------ */
 
-struct explore_worker *explore_worker_new(uv_loop_t *loop)
+struct explore_worker *explore_worker_of(uv_loop_t *loop, const struct explore_worker_kind *kind)
 {
     struct explore_worker *w = mem_alloc(sizeof(*w));
     w->loop = loop;
+    w->kind = kind;
     list_init(&w->waiting);
     w->next = loop_timer_new(loop, worker_on_next, w);
     w->clock = loop_timer_new(loop, worker_on_clock, w);
     return w;
+}
+
+struct explore_worker *explore_worker_new(uv_loop_t *loop)
+{
+    static const struct explore_worker_kind texts = {
+        .word = EXPLORE_BOX_WORD,
+        .subject = "texts",
+        .walls = "seccomp",
+        .late = "Use a simpler pattern or one with a longer literal part, or look into a smaller "
+                "text.",
+        .ended = "If it ends each time, ask for less: a simpler pattern, or a smaller text.",
+        .idle_ms = EXPLORE_IDLE_MS,
+    };
+    return explore_worker_of(loop, &texts);
 }
 
 static void worker_release(void *context)

@@ -21,6 +21,7 @@
  *          "line_count" and "first_line", the beginning of the first that is not empty */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "blob/blob.h"
 #include "explore/explore.h"
@@ -38,7 +39,21 @@ struct explore_source {
     int fd; /* of a regular file; borrowed during explore_ask */
 };
 
+/* Which box it is, and what it is about, in sentences. Strings are borrowed. */
+struct explore_worker_kind {
+    const char *word;    /* the program's first argument */
+    const char *subject; /* "texts" */
+    const char *walls;   /* what it takes, if walls could not be built */
+    const char *late;    /* advice if a request took too long */
+    const char *ended;   /* advice if the process ended by itself */
+    uint64_t idle_ms;    /* without requests, then the process ends */
+    bool has_folders;    /* of its own: */
+    int folders[2];      /* descriptors above 9, which it has as 3 and 4; -1: none */
+};
+
 struct explore_worker *explore_worker_new(uv_loop_t *loop);
+/* Likewise another box, which is served by explore_box_serve. */
+struct explore_worker *explore_worker_of(uv_loop_t *loop, const struct explore_worker_kind *kind);
 /* Kills the process, without callbacks. Takes NULL; legal in a callback of the worker. */
 void explore_worker_free(struct explore_worker *w);
 
@@ -54,6 +69,18 @@ struct explore_ask *explore_ask(struct explore_worker *w, json_t *request,
                                 explore_answer_fn fn, void *context, struct err *e);
 /* The callback will not come. Legal until it was called; takes NULL. */
 void explore_ask_forget(struct explore_ask *ask);
+
+/* The box's side. */
+struct explore_box_desk {
+    void (*map)(void *context, const char *key, int fd); /* takes the descriptor */
+    void (*drop)(void *context, const char *key);
+    /* Appends {"result":{…}} or {"error":{"code","message","advice"}}. */
+    void (*answer)(void *context, const json_t *request, struct buf *out);
+    void *context;
+};
+
+/* Answers what comes from descriptor 0 until the daemon closes its end; returns the exit status. */
+int explore_box_serve(const struct explore_box_desk *desk);
 
 /* The process, for tests and figures; 0 if there is none. */
 pid_t explore_worker_pid(const struct explore_worker *w);

@@ -40,7 +40,9 @@ struct walls_ruleset {
     uint64_t scoped;
 };
 
-static int walls_add_path(int ruleset, const struct walls_path *path)
+enum { WALLS_REFER = 1 << 13, WALLS_TRUNCATE = 1 << 14, WALLS_IOCTL_DEV = 1 << 15 };
+
+static int walls_add_path(int ruleset, const struct walls_path *path, long abi)
 {
     struct stat st;
     uint64_t access = LANDLOCK_ACCESS_FS_READ_FILE;
@@ -49,8 +51,12 @@ static int walls_add_path(int ruleset, const struct walls_path *path)
         return errno == ENOENT || errno == EACCES ? 0 : -errno;
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (path->is_executable)
+    if (path->access == WALLS_EXECUTE)
         access |= LANDLOCK_ACCESS_FS_EXECUTE;
+    if (path->access == WALLS_WRITE)
+        access |= LANDLOCK_ACCESS_FS_WRITE_FILE | (abi >= 3 ? WALLS_TRUNCATE : 0);
+    if (path->access == WALLS_WRITE && S_ISDIR(st.st_mode))
+        access |= LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
     if (S_ISDIR(st.st_mode))
         access |= LANDLOCK_ACCESS_FS_READ_DIR;
     struct landlock_path_beneath_attr rule = {.allowed_access = access, .parent_fd = fd};
@@ -61,14 +67,14 @@ static int walls_add_path(int ruleset, const struct walls_path *path)
 
 int walls_files(const struct walls_path *paths, size_t n_paths)
 {
-    enum { REFER = 1 << 13, TRUNCATE = 1 << 14, IOCTL_DEV = 1 << 15 };
     enum { SCOPE_ABSTRACT_UNIX_SOCKET = 1 << 0, SCOPE_SIGNAL = 1 << 1 };
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (abi < 1)
         return -ENOSYS;
     struct walls_ruleset attr = {
-        .handled_access_fs = ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) | (abi >= 2 ? REFER : 0) |
-                             (abi >= 3 ? TRUNCATE : 0) | (abi >= 5 ? IOCTL_DEV : 0),
+        .handled_access_fs = ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) |
+                             (abi >= 2 ? WALLS_REFER : 0) | (abi >= 3 ? WALLS_TRUNCATE : 0) |
+                             (abi >= 5 ? WALLS_IOCTL_DEV : 0),
         .scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL,
     };
     size_t size = abi >= 6 ? sizeof(attr) : sizeof(attr.handled_access_fs);
@@ -76,7 +82,7 @@ int walls_files(const struct walls_path *paths, size_t n_paths)
     if (ruleset < 0)
         return -errno;
     for (size_t i = 0; i < n_paths; i++) {
-        int error = walls_add_path(ruleset, &paths[i]);
+        int error = walls_add_path(ruleset, &paths[i], abi);
         if (error < 0)
             return error;
     }

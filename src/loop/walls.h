@@ -31,12 +31,16 @@ int walls_limit(const struct walls_limits *limits);
 /* ---- files, by Landlock ---------------------------------------------------------------------- */
 
 struct walls_path {
-    const char *path;   /* it and all below */
-    bool is_executable; /* else it may be read only */
+    const char *path; /* it and all below */
+    enum walls_access {
+        WALLS_READ,
+        WALLS_EXECUTE, /* and read */
+        WALLS_WRITE,   /* and read; files may be made and removed there */
+    } access;
 };
 
-/* From now on no files but these can be opened, and those not for writing. Paths that do not exist
- * are passed over. -ENOSYS without Landlock. */
+/* From now on no files but these can be opened, for writing only where it says so. Paths that do
+ * not exist are passed over. -ENOSYS without Landlock. */
 int walls_files(const struct walls_path *paths, size_t n_paths);
 
 /* ---- system calls, by seccomp ---------------------------------------------------------------- */

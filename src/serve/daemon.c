@@ -14,6 +14,7 @@
 #include "policy/keys.h"
 #include "policy/policy.h"
 #include "runtime/interpreter.h"
+#include "search/library.h"
 #include "serve/attach.h"
 #include "serve/data.h"
 #include "serve/listen.h"
@@ -56,6 +57,7 @@ struct daemon {
     struct warden *warden;
     struct store *store;
     int blobs;
+    int searches, session_searches; /* descriptors of the folders of indexes; -1: there are none */
     uv_loop_t loop;
     struct engine *engine;
     struct documents *documents;
@@ -387,6 +389,10 @@ static int daemon_run(struct daemon *d, struct err *e)
     store_on_trouble(d->store, on_trouble, NULL);
     if (blob_open_store(dir, &d->blobs, e) < 0 || start_engine(d, e) < 0)
         return -1;
+    d->searches = search_open_folder(d->data.fd, "search");
+    d->session_searches = d->searches >= 0 ? search_open_folder(d->searches, "sessions") : -1;
+    if (d->session_searches >= 0)
+        engine_use_searches(d->engine, d->session_searches);
     if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0 ||
         store_each_plan(d->store, policy_resume_plan, &d->policy, &d->failure) < 0) {
         d->has_failed = true;
@@ -426,6 +432,8 @@ static void daemon_release(struct daemon *d)
     cleanup_fd(&d->tcp_fd);
     cleanup_fd(&d->unix_fd);
     cleanup_fd(&d->blobs);
+    cleanup_fd(&d->session_searches);
+    cleanup_fd(&d->searches);
     data_close(&d->data);
 }
 

@@ -61,6 +61,7 @@ static void creation_take_request(struct session *session, const struct session_
     timeline_init(session, limits->checkpoint_mb > 0 ? request->checkpoints : TIMELINE_OFF);
     saving_init(session, request->durable);
     exploring_init(session);
+    searching_init(session);
     session->exploring.is_on = request->explores;
     session->saving.isolation = request->isolation;
     session->starter.on_started = request->on_started;

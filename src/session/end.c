@@ -95,6 +95,8 @@ static void end_aspects(struct session *session)
     branching_end(session);
     texts_end_all(session);
     exploring_free(session);
+    searching_end_all(session);
+    searching_free(session);
     saving_free(session);
     background_free(session);
     timeline_free(session);

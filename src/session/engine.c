@@ -7,6 +7,7 @@
 #include "jail/warden.h"
 #include "loop/loop.h"
 #include "runtime/pool.h"
+#include "search/library.h"
 #include "session/creation.h"
 #include "session/end.h"
 #include "session/engine_state.h"
@@ -143,6 +144,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
     engine->warden = warden;
     engine->loop = loop;
     engine->blobs = -1;
+    engine->searches = -1;
     engine->hooks = &engine_hooks;
     engine_fill_in(&engine->config);
     engine->has_cores = uv_available_parallelism() > 1;
@@ -274,6 +276,12 @@ void engine_free(struct engine *engine)
     map_free(&engine->sessions);
     tickets_free(engine);
     free(engine);
+}
+
+void engine_use_searches(struct engine *engine, int folder)
+{
+    engine->searches = folder;
+    search_remove_all(folder);
 }
 
 /* ---- for callers ----------------------------------------------------------------------------- */

@@ -88,6 +88,10 @@ struct store;
  * where files and states lie. Borrowed: until engine_free. */
 int engine_use_store(struct engine *engine, struct store *store, int blobs, struct err *e);
 
+/* A folder for the indexes of sessions that search; what is in it is removed. Borrowed: until
+ * engine_free. Without one nothing can be searched. */
+void engine_use_searches(struct engine *engine, int folder);
+
 /* Attaches itself to the warden and starts the default profile's zygote. */
 int engine_new(const struct engine_config *config, const struct engine_events *events,
                struct warden *warden, uv_loop_t *loop, struct engine **ret_engine, struct err *e);

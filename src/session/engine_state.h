@@ -55,6 +55,7 @@ struct engine {
     struct store *store;         /* NULL if nothing outlives the daemon */
     struct explore_boxes *explore_boxes; /* for archives and the web; NULL before the first */
     int blobs;                           /* descriptor of the blob store; -1: none */
+    int searches;                        /* descriptor of the folder of indexes; -1: none */
     struct list to_save;                 /* of struct saving, with a due time */
     struct loop_timer *saving;           /* NULL before the first of them */
     struct turns turns;                  /* who may copy its interpreter now */

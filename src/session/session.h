@@ -26,6 +26,7 @@
 #include "session/ports.h"
 #include "session/restore.h"
 #include "session/saving.h"
+#include "session/searching.h"
 #include "session/terminals.h"
 #include "session/timeline.h"
 #include "session/timing.h"
@@ -142,6 +143,7 @@ struct session {
     struct declarations declared;
     struct judging *judging; /* somebody asks about a text; else NULL */
     struct exploring exploring;
+    struct searching searching;
     struct assistants assistants;
     struct code_call *call; /* the operation that the running cell's code waits for; else NULL */
     struct trial trial;

@@ -632,6 +632,46 @@ export interface Chunk {
   char_count: number;
 }
 
+/** What fits a question best. */
+export interface Search {
+  /** The best first. */
+  results: Found[];
+  /** What was searched: code or docs. */
+  index: string;
+  /** What was asked. */
+  query: string;
+  /** How many files were not searched, and why. */
+  skipped?: SearchSkipped;
+  /** All of it as TOON. */
+  toon?: string;
+}
+
+/** A part of a file that was found. */
+export interface Found {
+  /** Where it is, below /workspace. */
+  file: string;
+  /** Its first and last line: "12-40". */
+  lines: string;
+  /** How well it fits: comparable within one answer. */
+  score: number;
+  /** What it is: "function:NAME", "method:CLASS.NAME", "class:NAME", "section:TITLE", "block:FILE" and the like. */
+  unit: string;
+  /** How it begins, up to 100 characters; of a section the titles that lead to it. */
+  signature: string;
+}
+
+/** Files that were not searched. */
+export interface SearchSkipped {
+  /** Files of more than 1 MiB. */
+  too_large?: number;
+  /** Files whose beginning has a NUL. */
+  binary?: number;
+  /** Files beyond 20000, or beyond 512 MiB together. */
+  too_many?: number;
+  /** Files that could not be read. */
+  unreadable?: number;
+}
+
 /** A text in pieces, each with what it is. */
 export interface ChunkSummaries {
   /** The pieces, in order. */
@@ -2538,6 +2578,36 @@ export interface ExploreChunksArgs {
   quiet?: boolean;
 }
 
+export interface ExploreCodeSearchArgs {
+  /** The session. */
+  session_id: string;
+  /** What is looked for, in words or as names. */
+  query: string;
+  /** How many results at most; default 5. */
+  limit?: number;
+  /** Ranks by words alone, without vectors. */
+  words_only?: boolean;
+  /** Adds the answer as TOON, where that is shorter. */
+  toon?: boolean;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
+export interface ExploreDocSearchArgs {
+  /** The session. */
+  session_id: string;
+  /** What is looked for, in words or as names. */
+  query: string;
+  /** How many results at most; default 5. */
+  limit?: number;
+  /** Ranks by words alone, without vectors. */
+  words_only?: boolean;
+  /** Adds the answer as TOON, where that is shorter. */
+  toon?: boolean;
+  /** Leaves the call out of the research tree and the log. */
+  quiet?: boolean;
+}
+
 export interface ExploreSummarizeChunksArgs {
   /** The session. */
   session_id: string;
@@ -3672,6 +3742,10 @@ export class Operations {
   exploreGrep(args: ExploreGrepArgs, options?: CallOptions): Promise<Grep>;
   /** Divides a context, or a file of the workspace, into pieces of about the same size. */
   exploreChunks(args: ExploreChunksArgs, options?: CallOptions): Promise<Chunks>;
+  /** Finds functions, classes and methods in the code of the workspace by what they say. */
+  exploreCodeSearch(args: ExploreCodeSearchArgs, options?: CallOptions): Promise<Search>;
+  /** Finds sections in the documents of the workspace by what they say. */
+  exploreDocSearch(args: ExploreDocSearchArgs, options?: CallOptions): Promise<Search>;
   /**
    * Divides a text as explore.chunks does and says of each piece where it lies, how many lines
    * it has and how it begins.

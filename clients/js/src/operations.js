@@ -182,6 +182,20 @@ const EXPLORE_CHUNKS = {
   query: [],
   flags: ["read_only"],
 };
+const EXPLORE_CODE_SEARCH = {
+  name: "explore.code_search",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/code_search",
+  query: [],
+  flags: ["read_only"],
+};
+const EXPLORE_DOC_SEARCH = {
+  name: "explore.doc_search",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/explore/doc_search",
+  query: [],
+  flags: ["read_only"],
+};
 const EXPLORE_SUMMARIZE_CHUNKS = {
   name: "explore.summarize_chunks",
   method: "POST",
@@ -1110,6 +1124,16 @@ export class Operations {
   /** Divides a context, or a file of the workspace, into pieces of about the same size. */
   exploreChunks(args, options) {
     return this._json(EXPLORE_CHUNKS, args, options);
+  }
+
+  /** Finds functions, classes and methods in the code of the workspace by what they say. */
+  exploreCodeSearch(args, options) {
+    return this._json(EXPLORE_CODE_SEARCH, args, options);
+  }
+
+  /** Finds sections in the documents of the workspace by what they say. */
+  exploreDocSearch(args, options) {
+    return this._json(EXPLORE_DOC_SEARCH, args, options);
   }
 
   /**

@@ -10,27 +10,28 @@ from ._table import (
     CELL_CLEAR, CELL_DELETE, CELL_EDIT, CELL_GET, CELL_LIST, CELL_MOVE, CELL_RUN,
     CONTEXT_DELETE, CONTEXT_GET, CONTEXT_LIST, CONTEXT_LOAD, CONTEXT_PUT, EXEC, EXEC_CONTINUE,
     EXPLORE_ARCHIVE_EXTRACT, EXPLORE_ARCHIVE_FILE, EXPLORE_ARCHIVE_OPEN, EXPLORE_ARCHIVE_SEARCH,
-    EXPLORE_CHUNKS, EXPLORE_FILE_INFO, EXPLORE_FINAL, EXPLORE_GREP, EXPLORE_LIST_DIR,
-    EXPLORE_LIST_FINDINGS, EXPLORE_MARK, EXPLORE_MARK_FINDING, EXPLORE_NODES, EXPLORE_OUTCOME,
-    EXPLORE_PEEK, EXPLORE_RECALL, EXPLORE_RESEARCH, EXPLORE_RESET, EXPLORE_SET_RESEARCH,
-    EXPLORE_STATE, EXPLORE_STUCK, EXPLORE_SUMMARIZE_CHUNKS, EXPLORE_TELL, EXPLORE_WEB_FETCH,
-    FILE_GET, HEALTH, HEALTH_DETAILED, MEMORY_CLEAR, MEMORY_DELETE, MEMORY_LIST, NOTEBOOK_CLEAR,
-    NOTEBOOK_CREATE, NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS,
-    NOTEBOOK_EXPORT, NOTEBOOK_GET, NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST,
-    NOTEBOOK_REFERENCE, NOTEBOOK_RESET, NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP,
-    OPERATION_LIST, REPL, SESSION_ARCHIVE_GET, SESSION_ARCHIVE_PUT, SESSION_BRANCH,
-    SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE, SESSION_CREATE, SESSION_DECLARATIONS,
-    SESSION_DELETE, SESSION_EDIT, SESSION_EXEC, SESSION_FILE_COPY, SESSION_FILE_DELETE,
-    SESSION_FILE_EVENTS, SESSION_FILE_GET, SESSION_FILE_LIST, SESSION_FILE_MKDIR,
-    SESSION_FILE_MOVE, SESSION_FILE_PUT, SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT,
-    SESSION_INSPECT, SESSION_INTERRUPT, SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES,
-    SESSION_OUTPUT, SESSION_PLAN_ENTER, SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO,
-    SESSION_RESUME, SESSION_SUSPEND, SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE,
-    STATE_GET, STATE_LIST, TOOLBOX_CALL, TOOLBOX_LIST, TOOLBOX_LOG, TOOL_BACK,
-    TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT, TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL,
-    TOOL_EXECUTE_CELL, TOOL_EXPLORE, TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST,
-    TOOL_LOOK, TOOL_OUTCOME, TOOL_PEEK, TOOL_RECALL, TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL,
-    TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT, TRY_DISCARD
+    EXPLORE_CHUNKS, EXPLORE_CODE_SEARCH, EXPLORE_DOC_SEARCH, EXPLORE_FILE_INFO, EXPLORE_FINAL,
+    EXPLORE_GREP, EXPLORE_LIST_DIR, EXPLORE_LIST_FINDINGS, EXPLORE_MARK, EXPLORE_MARK_FINDING,
+    EXPLORE_NODES, EXPLORE_OUTCOME, EXPLORE_PEEK, EXPLORE_RECALL, EXPLORE_RESEARCH,
+    EXPLORE_RESET, EXPLORE_SET_RESEARCH, EXPLORE_STATE, EXPLORE_STUCK, EXPLORE_SUMMARIZE_CHUNKS,
+    EXPLORE_TELL, EXPLORE_WEB_FETCH, FILE_GET, HEALTH, HEALTH_DETAILED, MEMORY_CLEAR,
+    MEMORY_DELETE, MEMORY_LIST, NOTEBOOK_CLEAR, NOTEBOOK_CREATE, NOTEBOOK_DECLARATIONS,
+    NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT, NOTEBOOK_GET,
+    NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE, NOTEBOOK_RESET,
+    NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL, SESSION_ARCHIVE_GET,
+    SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE,
+    SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE, SESSION_EDIT, SESSION_EXEC,
+    SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS, SESSION_FILE_GET,
+    SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE, SESSION_FILE_PUT,
+    SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT, SESSION_INTERRUPT,
+    SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT, SESSION_PLAN_ENTER,
+    SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME, SESSION_SUSPEND,
+    SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET, STATE_LIST,
+    TOOLBOX_CALL, TOOLBOX_LIST, TOOLBOX_LOG, TOOL_BACK, TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT,
+    TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL, TOOL_EXECUTE_CELL, TOOL_EXPLORE, TOOL_EXPORT_IPYNB,
+    TOOL_FILE, TOOL_GREP, TOOL_LIST, TOOL_LOOK, TOOL_OUTCOME, TOOL_PEEK, TOOL_RECALL,
+    TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL, TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT,
+    TRY_DISCARD
 )
 from ._wire import Op
 
@@ -532,6 +533,38 @@ class Operations:
             "overlap": overlap, "text": text, "context": context, "file_path": file_path,
             "quiet": quiet}
         return t.cast(shapes.Chunks, self._json(EXPLORE_CHUNKS, given))
+
+    def explore_code_search(self, session_id: str, query: str, *, limit: t.Optional[int] = None,
+                            words_only: t.Optional[bool] = None, toon: t.Optional[bool] = None,
+                            quiet: t.Optional[bool] = None) -> shapes.Search:
+        """Finds functions, classes and methods in the code of the workspace by what they say.
+
+        session_id: The session.
+        query: What is looked for, in words or as names.
+        limit: How many results at most; default 5.
+        words_only: Ranks by words alone, without vectors.
+        toon: Adds the answer as TOON, where that is shorter.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "query": query, "limit": limit,
+            "words_only": words_only, "toon": toon, "quiet": quiet}
+        return t.cast(shapes.Search, self._json(EXPLORE_CODE_SEARCH, given))
+
+    def explore_doc_search(self, session_id: str, query: str, *, limit: t.Optional[int] = None,
+                           words_only: t.Optional[bool] = None, toon: t.Optional[bool] = None,
+                           quiet: t.Optional[bool] = None) -> shapes.Search:
+        """Finds sections in the documents of the workspace by what they say.
+
+        session_id: The session.
+        query: What is looked for, in words or as names.
+        limit: How many results at most; default 5.
+        words_only: Ranks by words alone, without vectors.
+        toon: Adds the answer as TOON, where that is shorter.
+        quiet: Leaves the call out of the research tree and the log.
+        """
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "query": query, "limit": limit,
+            "words_only": words_only, "toon": toon, "quiet": quiet}
+        return t.cast(shapes.Search, self._json(EXPLORE_DOC_SEARCH, given))
 
     def explore_summarize_chunks(self, session_id: str, *, task: t.Optional[str] = None,
                                  n_chunks: t.Optional[int] = None, overlap: t.Optional[int] = None,

@@ -51,6 +51,10 @@ EXPLORE_GREP = Op("explore.grep", "POST", "/v1/sessions/{session_id}/explore/gre
                   ("read_only",))
 EXPLORE_CHUNKS = Op("explore.chunks", "POST", "/v1/sessions/{session_id}/explore/chunks", (),
                     ("read_only",))
+EXPLORE_CODE_SEARCH = Op("explore.code_search", "POST",
+                         "/v1/sessions/{session_id}/explore/code_search", (), ("read_only",))
+EXPLORE_DOC_SEARCH = Op("explore.doc_search", "POST",
+                        "/v1/sessions/{session_id}/explore/doc_search", (), ("read_only",))
 EXPLORE_SUMMARIZE_CHUNKS = Op("explore.summarize_chunks", "POST",
                               "/v1/sessions/{session_id}/explore/summaries", (), ("read_only",))
 EXPLORE_ARCHIVE_OPEN = Op("explore.archive_open", "POST",

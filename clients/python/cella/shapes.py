@@ -543,6 +543,40 @@ class Chunk(_ChunkAlways, total=False):
     is_cut: bool
 
 
+class _SearchAlways(t.TypedDict):
+    results: t.List[Found]
+    index: str
+    query: str
+
+
+class Search(_SearchAlways, total=False):
+    """What fits a question best."""
+
+    skipped: SearchSkipped
+    toon: str
+
+
+class _FoundAlways(t.TypedDict):
+    file: str
+    lines: str
+    score: float
+    unit: str
+    signature: str
+
+
+class Found(_FoundAlways, total=False):
+    """A part of a file that was found."""
+
+
+class SearchSkipped(t.TypedDict, total=False):
+    """Files that were not searched."""
+
+    too_large: int
+    binary: int
+    too_many: int
+    unreadable: int
+
+
 class _ChunkSummariesAlways(t.TypedDict):
     chunks: t.List[ChunkSummary]
     note: str

@@ -304,6 +304,15 @@ class Functions:
             kind = "REGEX ERROR" if error.code == "invalid" else "ERROR"
             return [f"[{kind}: {error}]"]
 
+    def code_search(self, query: str, limit: int = 5) -> Any:
+        """Functions, classes and methods of the workspace that fit the query best:
+        {results: [{file, lines, score, unit, signature}], index, query}."""
+        return self._table("explore.code_search", {"query": query, "limit": limit})
+
+    def doc_search(self, query: str, limit: int = 5) -> Any:
+        """The same of sections in documents."""
+        return self._table("explore.doc_search", {"query": query, "limit": limit})
+
     def chunk_context(self, n_chunks: int = 4, overlap: int = 200) -> Any:
         """The context in pieces: [{index, start, end, text, char_count}]."""
         args = {"n_chunks": n_chunks, "overlap": overlap}
@@ -545,7 +554,8 @@ def _place(file_path: Optional[str]) -> Dict[str, Any]:
 
 
 _BOUND = (
-    "context_len", "peek", "grep", "chunk_context", "summarize_chunks", "list_dir", "file_info",
+    "context_len", "peek", "grep", "code_search", "doc_search", "chunk_context", "summarize_chunks",
+    "list_dir", "file_info",
     "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch",
     "tool_call", "TOOL", "CALL", "list_tools", "llm_call", "llm_batch",
     "mark_finding", "list_findings", "mark_analyzed", "mark_stale", "get_unanalyzed",
