@@ -31,7 +31,7 @@ struct search_order {
     struct explore_ask *ask;  /* the process works on it; else NULL */
     struct loop_timer *start; /* its turn has come */
     uint64_t until_ms;        /* monotonic; 0: it waits */
-    search_fn fn;             /* NULL: forgotten */
+    search_fn fn;
     void *context;
 };
 
