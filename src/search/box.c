@@ -28,7 +28,7 @@
 
 struct search_source {
     char key[BLOB_HEX_SIZE]; /* empty: this place is free */
-    void *data;              /* NULL: it has no bytes, or could not be mapped */
+    void *data;              /* NULL if it has no bytes, or could not be mapped */
     size_t len;
     bool is_lost;
 };

@@ -89,7 +89,7 @@ struct search_index {
     size_t n_pending, cap_pending, next; /* those before `next` are done */
     struct index_counts counts;          /* of what is skipped: of the last list or walk */
     bool is_walking;
-    struct index_vector *vectors; /* all of them; NULL: they have to be read */
+    struct index_vector *vectors; /* all of them; NULL if they have to be read */
     size_t n_vectors;
 };
 

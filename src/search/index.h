@@ -28,7 +28,7 @@ struct index_counts {
 int index_list(struct search_index *x, const char *list, size_t len, struct err *e);
 /* Writes {"need":[hash…],"left":n}: at most SEARCH_BATCH_FILES; 0 if there are none. */
 void index_needs(const struct search_index *x, struct json_out *o);
-/* One of those; `data` NULL: it cannot be read. */
+/* One of those; `data` is NULL if it cannot be read. */
 int index_take(struct search_index *x, const char *hash, const char *data, size_t len,
                struct err *e);
 /* What was taken is kept. */
