@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -108,6 +109,20 @@ struct cell *cell_new(uint64_t exec_id, const char *source, size_t len, struct o
     cell->created_ms = clock_wall_ms();
     transcript_init(&cell->transcript, exec_id, cell->id, rings);
     return cell;
+}
+
+void cell_move(struct cell *cell, enum cell_state to)
+{
+    static const bool is_legal[CELL_STATES][CELL_STATES] = {
+        [CELL_QUEUED] = {[CELL_RUNNING] = true, [CELL_INTERRUPTED] = true},
+        [CELL_RUNNING] = {[CELL_COMPLETED] = true,
+                          [CELL_ERROR] = true,
+                          [CELL_TIMEOUT] = true,
+                          [CELL_INTERRUPTED] = true,
+                          [CELL_DIED] = true},
+    };
+    assert(is_legal[cell->state][to]);
+    cell->state = to;
 }
 
 struct cell *cell_ref(struct cell *cell)

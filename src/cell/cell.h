@@ -14,10 +14,10 @@ enum {
 
 enum cell_kind { CELL_CODE, CELL_MARKDOWN, CELL_RAW };
 
-/* Who writes the state of a struct cell: cell_new (queued), queue_begin (running), outcome_retire
- * (how it ended) and recording_dropped (it never ran). CELL_INPUT, and running while it is queued,
- * are said in answers only. Rows are written by recording_put, and store/changes.c (edited: idle)
- * and store/recover.c (the daemon was killed: died). */
+/* The state of a struct cell is changed by cell_move alone: cell_new (queued), queue_begin
+ * (running), outcome_record (how it ended) and recording_dropped (it never ran). CELL_INPUT, and
+ * running while it is queued, are said in answers only. Rows are written by recording_put, and
+ * store/changes.c (edited: idle) and store/recover.c (the daemon was killed: died). */
 enum cell_state {
     CELL_IDLE,
     CELL_QUEUED,
@@ -66,6 +66,8 @@ struct cell {
 
 /* The source is copied; the rings are the session's and must outlive what is appended. */
 struct cell *cell_new(uint64_t exec_id, const char *source, size_t len, struct output_ring *rings);
+/* queued -> running -> ended; queued -> interrupted, if the cell never ran. */
+void cell_move(struct cell *cell, enum cell_state to);
 struct cell *cell_ref(struct cell *cell);
 void cell_release(struct cell *cell);
 /* The session's reference goes, and maybe its rings. */

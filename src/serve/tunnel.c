@@ -7,6 +7,8 @@
 #include "serve/tunnel_heads.h"
 #include "session/ports.h"
 
+#include <assert.h>
+
 enum {
     TUNNEL_QUEUE_MAX = 256 * 1024, /* unsent bytes, each way, before the other side is not read */
     TUNNEL_FEED_MAX = 64 * 1024,   /* of the client's input that are parsed at once */
@@ -35,6 +37,18 @@ struct tunnel {
     bool has_client_ended;
     bool has_failed_once; /* to take the request; its answer may have come all the same */
 };
+
+static void tunnel_move(struct tunnel *t, enum tunnel_state to)
+{
+    static const bool is_legal[][TUNNEL_OPEN + 1] = {
+        [TUNNEL_CONNECTING] = {[TUNNEL_ASKING] = true},
+        [TUNNEL_ASKING] = {[TUNNEL_ANSWERING] = true},
+        [TUNNEL_ANSWERING] = {[TUNNEL_OPEN] = true},
+        [TUNNEL_OPEN] = {0},
+    };
+    assert(is_legal[t->state][to]);
+    t->state = to;
+}
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
@@ -215,7 +229,7 @@ static void tunnel_write_head(struct tunnel *t)
         c->is_keep_alive = false;
     buf_clear(head);
     tunnel_write_answer(head, &t->answer, &t->way, t->is_answer_chunked, c->is_keep_alive);
-    t->state = TUNNEL_ANSWERING;
+    tunnel_move(t, TUNNEL_ANSWERING);
     conn_write(c, &(struct iovec){head->data, head->len}, 1);
 }
 
@@ -246,7 +260,7 @@ static bool tunnel_on_head(struct tunnel *t)
     int status = http1_status(&t->answer);
     if (status == 101 && t->asks_for_upgrade && http1_lists(&t->answer, "upgrade", "websocket")) {
         tunnel_write_head(t);
-        t->state = TUNNEL_OPEN;
+        tunnel_move(t, TUNNEL_OPEN);
         return tunnel_pass_on(t);
     }
     if (status >= 200) {
@@ -347,7 +361,7 @@ static void tunnel_on_connected(void *context, int fd)
     }
     _buf_ struct buf head = BUF_INIT(TUNNEL_HEAD_MAX);
     tunnel_write_request(&head, &c->http, &t->way);
-    t->state = TUNNEL_ASKING;
+    tunnel_move(t, TUNNEL_ASKING);
     tunnel_send(t, &(struct iovec){head.data, head.len}, 1);
     loop_timer_set(t->timer, clock_scaled_ms(TUNNEL_ANSWER_MS));
     if (c->http.expects_continue && c->pending.len == 0)

@@ -72,7 +72,7 @@ void outcome_fail_waiting(struct session *session, const struct err *e)
 void outcome_record(struct exec *exec, const struct exec_outcome *outcome)
 {
     struct exec_error error;
-    exec->cell->state = outcome->status;
+    cell_move(exec->cell, outcome->status);
     exec->cell->duration_us = (uint64_t)(outcome->duration_ms * 1000);
     recording_ended(exec, answer_error(outcome, &error) ? &error : NULL);
 }

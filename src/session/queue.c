@@ -142,7 +142,7 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     exec->is_rolled_back = session->was_rolled_back;
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;
-    exec->cell->state = CELL_RUNNING;
+    cell_move(exec->cell, CELL_RUNNING);
     session->life.last_cell_at_us = clock_wall_us();
     exec->cell->executed_ms = session->life.last_cell_at_us / 1000;
     session_move(session, SESSION_BUSY);

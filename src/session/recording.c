@@ -411,7 +411,7 @@ void recording_dropped(struct exec *exec, const char *why)
         notebook->last_place = record->place - STORE_PLACE_GAP;
         recording_tell_id(record, "cell_removed", "");
     } else if (!exec->runs_given_cell || record->is_known) {
-        record->cell->state = CELL_INTERRUPTED;
+        cell_move(record->cell, CELL_INTERRUPTED);
         recording_add_error(
             record,
             &(struct exec_error){.name = "NotRun", .message = {.text = why, .len = strlen(why)}});

@@ -14,6 +14,7 @@
 #include "wire/frame.h"
 #include "wire/json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -61,6 +62,17 @@ void terminals_init(struct session *session)
 bool terminals_are_open(const struct session *session)
 {
     return session->terminals.n_open > 0;
+}
+
+static void terminal_move(struct terminal *t, enum terminal_state to)
+{
+    static const bool is_legal[][TERMINAL_IS_OPEN + 1] = {
+        [TERMINAL_WAITING] = {[TERMINAL_ENTERING] = true},
+        [TERMINAL_ENTERING] = {[TERMINAL_IS_OPEN] = true},
+        [TERMINAL_IS_OPEN] = {0},
+    };
+    assert(is_legal[t->state][to]);
+    t->state = to;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -220,7 +232,7 @@ static bool terminal_read_first(struct terminal *t)
             if (t->given >= 0)
                 t->denials = denials_new(t->session->engine->loop, take_fd(&t->given), network);
             channel_refuse_descriptors(t->sock);
-            t->state = TERMINAL_IS_OPEN;
+            terminal_move(t, TERMINAL_IS_OPEN);
             loop_timer_clear(t->timer);
             terminal_flush(t);
             t->listener->on_opened(t->context);
@@ -292,7 +304,7 @@ static int terminal_enter(struct terminal *t, struct err *e)
     t->poll = loop_poll_new(engine->loop, t->sock, terminal_on_socket, t);
     if (t->poll == NULL)
         return err_set(e, ERR_UNAVAILABLE, "the daemon cannot watch another socket");
-    t->state = TERMINAL_ENTERING;
+    terminal_move(t, TERMINAL_ENTERING);
     t->head = pool_new_number(engine->pool);
     tickets_expect_all(engine, t->head, terminal_on_event, t);
     loop_poll_want(t->poll, LOOP_READ);

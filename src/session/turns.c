@@ -7,6 +7,8 @@
 #include "session/engine_state.h"
 #include "session/session.h"
 
+#include <assert.h>
+
 enum {
     TURNS_QUIET_MS = 2,     /* without a cell: then those that made way go on */
     TURNS_CROWDED_MS = 100, /* for that long they make way */
@@ -34,6 +36,18 @@ void turn_init(struct turn *turn, struct session *session)
 {
     *turn = (struct turn){.session = session};
     list_init(&turn->node);
+}
+
+static void turn_move(struct turn *turn, enum turn_state to)
+{
+    static const bool is_legal[][TURN_OVER + 1] = {
+        [TURN_NONE] = {[TURN_WAITING] = true},
+        [TURN_WAITING] = {[TURN_WORKING] = true},
+        [TURN_WORKING] = {[TURN_OVER] = true},
+        [TURN_OVER] = {[TURN_WAITING] = true},
+    };
+    assert(to == TURN_NONE || is_legal[turn->state][to]);
+    turn->state = to;
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -93,7 +107,7 @@ static bool turns_makes_way(const struct engine *engine, const struct turn *turn
 /* A save that was stopped because it took long gets twice as much time when it is tried again. */
 static void turns_begin(struct turns *turns, struct turn *turn)
 {
-    turn->state = TURN_WORKING;
+    turn_move(turn, TURN_WORKING);
     turn->is_first = false;
     turn->since_ms = clock_mono_ms();
     turn->allowed_ms = clock_scaled_ms(TURNS_QUICK_MS);
@@ -190,7 +204,7 @@ static void turns_end_time(struct engine *engine, struct turn *turn, uint64_t no
     }
     list_remove(&turn->node);
     turn->worked_ms = now_ms - turn->since_ms;
-    turn->state = is_save ? TURN_OVER : TURN_NONE;
+    turn_move(turn, is_save ? TURN_OVER : TURN_NONE);
     if (is_save)
         session_changed(turn->session);
 }
@@ -249,10 +263,11 @@ bool turn_take(struct turn *turn, enum turns_lane lane)
         return true;
     if (turn->state == TURN_WAITING && turn->lane == lane)
         return false;
-    bool was_waiting = turn->state == TURN_WAITING;
-    turn->state = TURN_WAITING;
+    if (turn->state != TURN_WAITING) {
+        turn_move(turn, TURN_WAITING);
+        turn->since_ms = now_ms;
+    }
     turn->lane = lane;
-    turn->since_ms = was_waiting ? turn->since_ms : now_ms;
     list_remove(&turn->node);
     if (!turns_has_others_before(turns, lane) && turns_has_place(engine, lane, now_ms) &&
         (lane == TURNS_AWAITED || lane == TURNS_SLOW || engine->n_running == 0) &&
@@ -273,7 +288,7 @@ void turn_give(struct turn *turn)
     if (turn->state == TURN_WORKING)
         turn->worked_ms = clock_mono_ms() - turn->since_ms;
     bool was_working = turn->state == TURN_WORKING;
-    turn->state = TURN_NONE;
+    turn_move(turn, TURN_NONE);
     list_remove(&turn->node);
     bool is_awaited = turns_is_wanted(turns, TURNS_AWAITED) || turns_is_wanted(turns, TURNS_SLOW);
     if (was_working && is_awaited && turns->timer != NULL)

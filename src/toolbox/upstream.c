@@ -13,6 +13,7 @@
 #include "toolbox/toolbox.h"
 #include "wire/json.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -61,6 +62,18 @@ struct upstream_call {
 static struct list upstreams = {&upstreams, &upstreams};
 
 static void upstream_start(struct upstream *server);
+
+static void upstream_move(struct upstream *server, enum upstream_state to)
+{
+    static const bool is_legal[][UPSTREAM_READY + 1] = {
+        [UPSTREAM_ASLEEP] = {[UPSTREAM_GREETING] = true},
+        [UPSTREAM_GREETING] = {[UPSTREAM_LISTING] = true},
+        [UPSTREAM_LISTING] = {[UPSTREAM_READY] = true},
+        [UPSTREAM_READY] = {[UPSTREAM_LISTING] = true}, /* its tools have changed */
+    };
+    assert(to == UPSTREAM_ASLEEP || is_legal[server->state][to]);
+    server->state = to;
+}
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
@@ -231,7 +244,7 @@ static void upstream_fall(struct upstream *server, const char *why)
 {
     struct err e;
     snprintf(server->why, sizeof(server->why), "%.190s", why);
-    server->state = UPSTREAM_ASLEEP;
+    upstream_move(server, UPSTREAM_ASLEEP);
     peer_end(take_ptr(server->peer));
     err_set(&e, ERR_UPSTREAM, "the server %s has ended: %s", server->name, server->why);
     err_advise(&e, "It is started again; call the tool again in a moment.");
@@ -330,7 +343,7 @@ static void upstream_on_list(struct upstream *server, const json_t *result)
         return;
     }
     server->asked_id = 0;
-    server->state = UPSTREAM_READY;
+    upstream_move(server, UPSTREAM_READY);
     server->n_failures = 0;
     server->why[0] = '\0';
     loop_timer_clear(server->timer);
@@ -339,7 +352,7 @@ static void upstream_on_list(struct upstream *server, const json_t *result)
 static void upstream_list(struct upstream *server)
 {
     server->n_pages = 0;
-    server->state = UPSTREAM_LISTING;
+    upstream_move(server, UPSTREAM_LISTING);
     loop_timer_set(server->timer, UPSTREAM_START_MS);
     upstream_ask(server, "tools/list", json_object());
 }
@@ -445,7 +458,7 @@ static void upstream_start(struct upstream *server)
         upstream_fall(server, e.message);
         return;
     }
-    server->state = UPSTREAM_GREETING;
+    upstream_move(server, UPSTREAM_GREETING);
     loop_timer_set(server->timer, UPSTREAM_START_MS);
     upstream_ask(server, "initialize",
                  json_pack("{s:s, s:{}, s:{s:s, s:s}}", "protocolVersion", UPSTREAM_PROTOCOL,

@@ -11,6 +11,7 @@
 #include "jail/witness.h"
 #include "loop/loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -221,6 +222,18 @@ static void warden_tell(struct warden *w, enum warden_event_type type, bool is_f
                 &(struct warden_event){.type = type, .is_final = is_final, .fd = -1, .text = text});
 }
 
+static void warden_move(struct warden *w, enum warden_state to)
+{
+    static const bool is_legal[][WARDEN_OVER + 1] = {
+        [WARDEN_UP] = {[WARDEN_DOWN] = true, [WARDEN_OVER] = true},
+        [WARDEN_DOWN] = {[WARDEN_STARTING] = true, [WARDEN_OVER] = true},
+        [WARDEN_STARTING] = {[WARDEN_UP] = true, [WARDEN_DOWN] = true, [WARDEN_OVER] = true},
+        [WARDEN_OVER] = {0},
+    };
+    assert(is_legal[w->state][to]);
+    w->state = to;
+}
+
 /* Requests that are on their way, and everything in the warden, end with it. */
 static void lose(struct warden *w)
 {
@@ -230,7 +243,7 @@ static void lose(struct warden *w)
     w->control = -1;
     LIST_EACH(&w->unsent, at)
         free_unsent(CONTAINER_OF(at, struct unsent, link));
-    w->state = WARDEN_DOWN;
+    warden_move(w, WARDEN_DOWN);
     if (was_up)
         warden_tell(w, WARDEN_LOST, false, "it crashed or was killed, and is being started again");
 }
@@ -242,7 +255,7 @@ static void on_first_report(struct warden *w, int type)
         lose(w); /* the guardian tries again, or gives up */
         return;
     }
-    w->state = WARDEN_UP;
+    warden_move(w, WARDEN_UP);
     warden_tell(w, WARDEN_BACK, false, "the process that keeps the sandboxes was started again");
 }
 
@@ -353,14 +366,14 @@ static void on_guardian(void *context, int events)
         lose(w); /* whatever it still had to say is of no use */
     if (n == 1 && control >= 0) {
         w->control = control;
-        w->state = WARDEN_STARTING;
+        warden_move(w, WARDEN_STARTING);
         if (watch_control(w))
             return;
         control = take_fd(&w->control);
     }
     cleanup_fd(&control);
     loop_poll_want(w->guardian_poll, 0);
-    w->state = WARDEN_OVER;
+    warden_move(w, WARDEN_OVER);
     warden_tell(w, WARDEN_LOST, true, "it ended and could not be started again");
 }
 
