@@ -20,7 +20,7 @@ struct fetch_request {
     const char *const *domains; /* that may be fetched from: fetch_url.h; none: nothing may be */
     size_t n_domains;
     size_t max_chars; /* 0: FETCH_CHARS */
-    /* What is sent, as JSON: then it is a POST, and a redirection is an answer like others. NULL:
+    /* What is sent, as JSON: then it is a POST, and a redirection is an answer like others. NULL if
      * nothing. */
     const char *body;
     const json_t

@@ -56,8 +56,8 @@ struct warden_event {
     pid_t pid;             /* in the warden's pid namespace: a name, not for kill() */
     int status;            /* as waitpid gives it */
     uint32_t oom_kills;    /* in this jail so far */
-    uint32_t pids_refused; /* forks that the jail's limit refused so far; 0 if nobody counts */
-    uint64_t peak_bytes;   /* the most memory that the jail has used; 0 if nobody counts */
+    uint32_t pids_refused; /* forks that the jail's limit refused so far; 0 if not counted */
+    uint64_t peak_bytes;   /* the most memory that the jail has used; 0 if not counted */
     uint64_t bytes;
     uint32_t others;  /* in the jail besides ours: processes that a session started, and left; after
                          warden_look also threads of ours besides their first */
@@ -129,8 +129,8 @@ int warden_clear(struct warden *w, uint64_t head, uint64_t jail, uint64_t since,
  * and the processor and locks from one that is woken meanwhile. End it by SIGKILL afterwards. */
 int warden_clear_holding(struct warden *w, uint64_t head, uint64_t jail, uint64_t since,
                          struct err *e);
-/* Who is in the jail besides heads and their copies, and whether anybody works: WARDEN_LOOKED
- * follows, with nobody if there is no such jail. */
+/* Which processes are in the jail besides heads and their copies, and whether any works:
+ * WARDEN_LOOKED follows, with no process if there is no such jail. */
 int warden_look(struct warden *w, uint64_t jail, uint64_t ticket, struct err *e);
 /* How much memory all in the jail have of their own, with what lies in its tmpfs, and the processor
  * time that they have used: WARDEN_WEIGHED follows, with nothing if there is no such jail. */

@@ -1,6 +1,6 @@
-/* Who wrote a byte: the kernel vouches for the writer's pid, so that nothing which a sandbox says
- * about itself needs to be believed. The daemon reads the byte, and sends the warden a pidfd: no
- * socket that a sandbox can write to is ever the warden's to read or to close. */
+/* Which process wrote a byte: the kernel vouches for the writer's pid, so that nothing which a
+ * sandbox says about itself needs to be believed. The daemon reads the byte, and sends the warden a
+ * pidfd: no socket that a sandbox can write to is ever the warden's to read or to close. */
 #pragma once
 
 #include <sys/types.h>
@@ -13,5 +13,5 @@ pid_t witness_byte(int sock);
 /* Likewise, but a pidfd of the writer. -ESRCH also if it has ended. */
 int witness_writer(int sock);
 
-/* Of whom a pidfd is, as the pid namespace of our /proc numbers it. 0 or less: of nobody there. */
+/* Of whom a pidfd is, as the pid namespace of our /proc numbers it. 0 or less if there is none. */
 pid_t witness_pid(int pidfd);

@@ -32,7 +32,7 @@ enum op_param_type {
     OP_LIST, /* an array of objects, each with `members` */
     OP_FREE, /* an object of the caller's own; the operation bounds what it keeps of it */
     OP_FILE, /* a text, or an object that such a text would hold */
-    /* Of answers only. */
+    /* In answers only. */
     OP_NUMBER,    /* perhaps with a fraction */
     OP_TIME,      /* a text: RFC 3339 in UTC */
     OP_SIZE,      /* a number of bytes */
@@ -143,10 +143,10 @@ enum op_flags {
     OP_ONLY_STREAMS = 1 << 6, /* with OP_STREAMS: it has nothing but events to offer */
     OP_TAKES_BYTES = 1 << 7,  /* the body is no JSON: it comes in pieces, see call.on_body */
     OP_HAS_TAIL = 1 << 8,     /* the last parameter of its path is all that follows, with slashes */
-    OP_MAKES_SESSION = 1 << 9, /* one that counts among its agent's */
+    OP_MAKES_SESSION = 1 << 9, /* makes a session that counts among its agent's */
     OP_RUNS_CODE = 1 << 10,
-    OP_NEEDS_AGENT = 1 << 11, /* one that may use interpreters, whatever it wants with them */
-    OP_OWN_ONLY = 1 << 12,    /* who names no agent speaks for the default one, not for all */
+    OP_NEEDS_AGENT = 1 << 11, /* the agent must be one that may use interpreters */
+    OP_OWN_ONLY = 1 << 12, /* a caller without an agent speaks for the default one, not for all */
     /* Whatever follows its path, and its body, is for a server in a session; so is any method. */
     OP_TUNNELS = 1 << 13,
     OP_FROM_CODE = 1 << 14, /* the code of a cell may call it, about its own session */
@@ -265,8 +265,8 @@ struct call_clients {
     size_t task_bytes; /* of memory */
 };
 
-/* One invocation of an operation, whoever asked for it. The surface owns it; the operation may keep
- * the pointer until it has replied or on_gone was called. */
+/* One invocation of an operation, from whichever surface. The surface owns it; the operation may
+ * keep the pointer until it has replied or on_gone was called. */
 struct call {
     const struct op *op;
     struct engine *engine;
@@ -274,14 +274,14 @@ struct call {
     struct documents *documents;        /* NULL if nothing outlives the daemon */
     struct image_boxes *boxes;          /* make pictures smaller; NULL if there are none */
     const struct call_clients *clients; /* NULL if the surface does not know them */
-    /* Whom it speaks for: as the surface was told, then as the gate settled it. NULL for whoever
-     * has the key, and may see everything; what is made then is the default agent's. */
+    /* Whom the call speaks for: as the surface was told, then as the gate settled it. NULL for
+     * whoever has the key, and may see everything; what is made then is the default agent's. */
     const char *agent;
     const char *host; /* as the client calls this server; NULL if by no name */
     /* Whose default sessions a tool uses: a client, by a name of the surface's; NULL for the
      * agent's own. */
     const char *caller;
-    struct tool_call *tool; /* it is a tool's: how that answers; NULL if it is no tool's */
+    struct tool_call *tool;            /* how the tool answers; NULL if the call is no tool's */
     const struct agents_grant *grant;  /* what holds for it, by the gate; NULL if nothing does */
     const struct session_usual *usual; /* and what its session was made with; NULL if nothing */
     const char *known_tags;       /* what the client has, as If-None-Match tells; NULL if none */
@@ -291,7 +291,7 @@ struct call {
     int64_t body_bytes;           /* OP_TAKES_BYTES: as announced; -1: that is not known */
     bool wants_stream;
     bool wants_text;        /* the client prefers text to JSON, where an operation has both */
-    bool wants_html;        /* it prefers a page to both: a person with a browser */
+    bool wants_html;        /* the client prefers a page to both: a person with a browser */
     int64_t range_total;    /* set by the operation that fails with ERR_RANGE: the file's size */
     const char *reply_type; /* set by the operation: its reply is of this type; NULL for JSON */
     bool is_at_gate; /* the gate has not decided yet, and may still refuse it with a status */

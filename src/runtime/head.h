@@ -69,11 +69,11 @@ struct head_end_facts {
     uint32_t oom_kills;    /* in its room since a head of it ended before */
     uint32_t pids_refused; /* forks that the limit of processes refused there, likewise */
     uint64_t peak_bytes;   /* of memory there; 0 if that is not known */
-    bool is_closed;        /* HEAD_BROKEN: only closed, as by one that exits; its status follows */
+    bool is_closed;        /* HEAD_BROKEN: only closed, as by an exit; the exit status follows */
     const char *text;      /* never NULL */
 };
 
-/* For one that ended before it was ready: why. */
+/* Why an interpreter ended that was never ready. */
 void head_describe_end(const struct head_end_facts *facts, char *out, size_t size);
 
 /* Whether a text is a whole piece of code. */
@@ -124,7 +124,7 @@ struct head_fork {
 
 /* Callbacks may release the head. */
 struct head_listener {
-    /* `notes`: of one that was woken, what it could not put right; NULL if it was not woken. */
+    /* `notes`: what a woken copy could not put right; NULL for a new interpreter. */
     void (*on_ready)(struct head *head, const json_t *notes);
     void (*on_forked)(struct head *head, const struct head_fork *fork);
     /* What head_load brought back, and what not. */
@@ -148,7 +148,7 @@ struct head_listener {
      * where no tool is ever called. */
     void (*on_tool)(struct head *head, json_t *answer);
     void (*on_denied)(struct head *head, const char *call); /* a system call, by its name */
-    void (*on_signaled)(struct head *head); /* one head_signal reached the process */
+    void (*on_signaled)(struct head *head); /* a signal of head_signal reached the process */
     /* `why`: "", or what besides bytes it is over. */
     void (*on_over_quota)(struct head *head, uint64_t bytes, const char *why);
     void (*on_end)(struct head *head, const struct head_end_facts *facts);
@@ -160,7 +160,7 @@ enum head_order { HEAD_ORDER_CELL, HEAD_ORDER_CHECKPOINT, HEAD_ORDER_SAVE, HEAD_
 struct head {
     struct list node; /* the pool's: where it waits */
     const struct runtime_profile *profile;
-    json_t **report; /* where what it tells of its profile is kept; of one that loads it itself */
+    json_t **report; /* where its report on its profile is kept, if it loads the profile itself */
     void *owner;     /* a session, or a shelf of the pool */
     const struct head_listener *listener;
     struct warden *warden;
@@ -177,7 +177,7 @@ struct head {
     bool is_asked_declared;   /* for its declarations */
     enum head_topic judging;  /* a text, see head_judge */
     uint64_t tool_call;       /* the tool that runs in it, see head_call_tool; 0: none does */
-    bool is_assistant;        /* it runs tools, and no cells: nobody's session */
+    bool is_assistant;        /* runs tools, and no cells: belongs to no session */
     unsigned n_forks;         /* that it was asked for and has not answered */
     bool is_copy;             /* of a snapshot */
     int given;                /* the descriptor that came along with its first frame; -1 if none */
@@ -193,11 +193,11 @@ struct head {
     size_t out_sent;
     int out_fds[2];           /* go with the first byte of `out`; -1: none, or sent */
     enum head_order order;    /* what they belong to */
-    uint64_t order_id;        /* its number, as the driver is told */
+    uint64_t order_id;        /* the order's number, as the driver is told */
     struct loop_timer *again; /* tries once more to send them; NULL unless the kernel refused */
     uint64_t
         dropped_fork; /* the checkpoint whose order was dropped, which is not told yet; 0: none */
-    uint64_t refused_ms; /* when it did first (monotonic); 0: it has not */
+    uint64_t refused_ms; /* when the kernel first refused (monotonic); 0: it has not */
     uint64_t running_id; /* the cell; 0 if none */
     bool has_called;     /* an operation, in this turn of the loop */
     struct loop_timer
@@ -214,10 +214,10 @@ struct head *head_new(struct room *room, uv_loop_t *loop, uint64_t number);
 int head_enter(struct head *head, uint32_t zygote, struct err *e);
 /* Ends its process if it has one, and leaves the room; the owner hears nothing more. */
 void head_free(struct head *head);
-/* Its process is somebody else's to end. */
+/* The head's process is the caller's to end from now on. */
 void head_disown(struct head *head);
-/* Its control socket is the caller's from now on, so that the interpreter does not see its end;
- * -1: it has none. Nothing is read or sent any more. */
+/* Hands the control socket to the caller, so that the interpreter does not see EOF; -1 if it is
+ * closed. Nothing is read or sent any more. */
 int head_take_channel(struct head *head);
 void head_on_event(struct head *head, const struct warden_event *event);
 
@@ -229,13 +229,13 @@ struct head_cell {
     uint64_t id;
     const char *code;
     size_t len;
-    const char *plain; /* what is run instead if the code does not compile and this does; NULL:
-                          nothing. Of Python */
+    const char *plain; /* what is run instead if the code does not compile and this does; NULL if
+                          there is nothing. Of Python */
     size_t plain_len;
     enum head_names names;
     bool is_script; /* as a file that is run: its name is "<string>". Of Python */
-    bool explores;  /* its code has the functions that explore contexts. Of Python */
-    bool exit_ends; /* an exit of its code ends the interpreter, not only the cell. Of Node.js and
+    bool explores;  /* the code has the functions that explore contexts. Of Python */
+    bool exit_ends; /* an exit of the code ends the interpreter, not only the cell. Of Node.js and
                        bash */
 };
 
@@ -249,28 +249,28 @@ bool head_input(struct head *head, const char *text, size_t len);
 /* What came of the operation that the cell's code has called: its answer, which is JSON, or, if
  * that is NULL, why it failed. False if the cell does not wait for it. */
 bool head_result(struct head *head, const char *json, size_t len, const struct err *e);
-/* Of an idle one; at most `max` names. */
+/* The interpreter must be idle. It lists at most `max` names. */
 int head_ask_names(struct head *head, unsigned max, struct err *e);
-/* Of an idle one: declarations.h. */
+/* The interpreter must be idle: declarations.h. */
 int head_ask_declarations(struct head *head, struct err *e);
-/* Of an idle one that judges nothing else. */
+/* The interpreter must be idle, and judge nothing else. */
 int head_judge(struct head *head, const struct head_question *question, struct err *e);
-/* Lets an idle one of Python run a tool of ours (drivers/python/tools/): one at a time, `id` is not
- * 0. `args` is borrowed. */
+/* Lets an idle interpreter of Python run a tool of ours (drivers/python/tools/): one at a time,
+ * `id` is not 0. `args` is borrowed. */
 struct head_tool {
     uint64_t id;
     const char *name;
     const json_t *args;
-    bool is_whole; /* its result is wanted as it is, however long: not as a file of the workspace */
+    bool is_whole; /* the result is wanted in full, however long: not as a file of the workspace */
 };
 
 int head_call_tool(struct head *head, const struct head_tool *tool, struct err *e);
 
-/* Lets an idle one fork: the copy sleeps and speaks on `sock`, which is closed here in any case.
- * A cell may follow at once, and begins after the fork. */
+/* Lets an idle interpreter fork: the copy sleeps and speaks on `sock`, which is closed here in any
+ * case. A cell may follow at once, and begins after the fork. */
 int head_checkpoint(struct head *head, uint64_t id, int sock, struct err *e);
-/* Of one that WAITS: it will be a copy that a snapshot wakes, with that snapshot's filter. Returns
- * the socket that the copy is to speak on, or -1. */
+/* The head must be WAITING: it becomes a copy that a snapshot wakes, with that snapshot's filter.
+ * Returns the socket that the copy is to speak on, or -1. */
 int head_await(struct head *head, struct denials *denied, struct err *e);
 
 enum head_save_format { HEAD_SAVE_STATE, HEAD_SAVE_NAMESPACE };
@@ -279,13 +279,15 @@ struct head_save {
     uint64_t id;
     enum head_save_format format;
     uint64_t max_bytes;
-    bool is_last; /* nothing is asked of it afterwards: it may do without a copy */
+    bool is_last; /* the interpreter is not used afterwards: it may save without a copy */
 };
 
-/* An idle one, or a copy of it, writes its state to `sock`, which is closed here in any case. */
+/* An idle interpreter, or a copy of it, writes its state to `sock`, which is closed here in any
+ * case. */
 int head_save(struct head *head, const struct head_save *save, int sock, struct err *e);
 void head_write_save(struct buf *out, const struct head_save *save);
-/* An idle one takes over the state that it reads from `fd`, which is closed here in any case. */
+/* An idle interpreter takes over the state that it reads from `fd`, which is closed here in any
+ * case. */
 int head_load(struct head *head, uint64_t id, int fd, struct err *e);
 
 /* A Python that has run nothing yet gets ready for head_load and head_save; it says nothing, and

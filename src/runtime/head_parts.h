@@ -19,7 +19,7 @@ void head_lose(struct head *head);
 
 int head_open_channel(struct head *head, struct err *e); /* `sock` is there */
 void head_close_channel(struct head *head);
-void head_close_fds(struct head *head); /* those that were to be sent */
+void head_close_fds(struct head *head); /* the descriptors that were to be sent */
 void head_want_events(struct head *head);
 /* Sends what it can now; the rest goes when the socket has room, or the kernel takes descriptors
  * again. False if the channel is gone. */
@@ -34,5 +34,5 @@ bool head_send(struct head *head, size_t mark);
 /* ---- what it says ---------------------------------------------------------------------------- */
 
 void head_on_frame(struct head *head, json_t *frame);
-/* An order was not sent: whoever waits for what it was to bring is told. */
+/* An order was not sent: the caller that waits for its answer is told. */
 void head_on_unsent(struct head *head, enum head_order order, uint64_t id);

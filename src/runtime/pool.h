@@ -16,7 +16,7 @@ struct pool;
 struct pool_config {
     const struct runtime_profile *profiles; /* borrowed */
     size_t n_profiles;
-    const char *default_profile; /* of Python; other runtimes have one that is named like them */
+    const char *default_profile; /* of Python; other runtimes have a profile of their own name */
     struct jail_limits limits;   /* of the heads that wait */
     uint32_t size;               /* for each profile whose zygote runs */
     void (*on_zygote_ready)(void *context, const struct runtime_zygote *zygote);
@@ -40,21 +40,21 @@ struct pool_request {
     const char *profile;              /* NULL for the runtime's usual one */
     const struct jail_limits *limits; /* NULL for the usual ones */
     struct room *join;                /* walks into this room; NULL for a room of its own */
-    const char *workspace;            /* of the own room: one that exists; NULL for a new one */
-    bool is_brief;                    /* it is for a moment only: its replacement can wait for it */
-    bool has_state; /* it begins or ends with one: later ones should be prepared for that, which
-                       takes memory. Of Python */
+    const char *workspace; /* that the room gets, if it exists already; NULL for a new one */
+    bool is_brief;         /* the head is used for a moment only: its replacement can wait */
+    bool has_state; /* the head begins or ends with a state: later ones should be prepared for that,
+                       which takes memory. Of Python */
     const struct head_listener *listener;
     void *owner;
 };
 
-/* A head for a session: one that waits (then it is HEAD_IDLE), or one that is being made and will
+/* A head for a session: a ready one (then it is HEAD_IDLE), or one that is being made and will
  * tell the listener. */
 int pool_take(struct pool *pool, const struct pool_request *request, struct head **ret_head,
               struct err *e);
 void pool_release(struct pool *pool, struct head *head); /* ends it; takes NULL */
 
-/* A room that is held stays, also while nobody is in it. */
+/* A room that is held stays, also while it is empty. */
 void pool_hold(struct room *room);
 void pool_let_go(struct pool *pool, struct room *room);
 
@@ -86,7 +86,7 @@ void pool_set_limits(struct pool *pool, const struct jail_limits *limits, uint32
 
 size_t pool_n_ready(const struct pool *pool);
 
-/* Of one profile. */
+/* Figures of one profile. */
 struct pool_stats {
     const struct runtime_zygote *zygote;
     uint32_t size;         /* how many are to wait */

@@ -13,7 +13,7 @@ enum {
     SHELF_BRIEF_MS = 10,
 };
 
-/* One profile. */
+/* The ready heads of one profile. */
 struct shelf {
     struct pool *pool;
     struct runtime_zygote zygote;
@@ -50,7 +50,7 @@ struct head *pool_make_head(struct shelf *shelf, struct room *room,
 
 void shelf_init(struct shelf *shelf, struct pool *pool, const struct runtime_profile *profile);
 uint32_t shelf_size(const struct shelf *shelf); /* how many it should have */
-/* One that waits, else the one that is being made for the shelf anyway; NULL if neither. */
+/* A head that is ready, else the one that is being made for the shelf; NULL if neither. */
 struct head *shelf_take(struct shelf *shelf, bool is_brief);
 void shelf_refill_soon(struct shelf *shelf, uint64_t in_ms);
 /* A head of this profile is over: a refill that waited for that need not wait. */

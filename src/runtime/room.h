@@ -16,7 +16,7 @@ struct room {
     struct list heads;     /* of struct head, by room_node */
     struct list snapshots; /* of struct snapshot, by room_node */
     unsigned n_holds;
-    bool keeps_workspace;  /* its files outlive it */
+    bool keeps_workspace;  /* the files outlive the room */
     uint32_t oom_kills;    /* that were told with the end of a head */
     uint32_t pids_refused; /* likewise */
     bool is_known;         /* the warden was asked for it and has not said that it is gone */
@@ -25,7 +25,7 @@ struct room {
 struct room *room_new(struct warden *warden, uint64_t jail, const char *name,
                       const struct jail_limits *limits);
 void room_free(struct room *room);              /* a deserted one; ends the jail */
-bool room_is_deserted(const struct room *room); /* nothing is in it and nobody holds it */
+bool room_is_deserted(const struct room *room); /* no process is in it and no session holds it */
 
 /* A cell of any of its heads runs or none does. */
 void room_watch(struct room *room);

@@ -18,7 +18,7 @@ enum snapshot_state { SNAPSHOT_FORKING, SNAPSHOT_ADOPTING, SNAPSHOT_ASLEEP, SNAP
 
 struct snapshot_listener {
     void (*on_asleep)(struct snapshot *snapshot);
-    /* It does not exist, or no longer. `why` is for people. */
+    /* The process does not exist, or no longer. `why` is for people. */
     void (*on_gone)(struct snapshot *snapshot, const char *why);
     void (*on_measured)(struct snapshot *snapshot, uint64_t bytes); /* see snapshot_measure */
 };
@@ -30,9 +30,9 @@ struct snapshot {
     struct room *room;     /* where it sleeps */
     struct list room_node; /* among the room's snapshots */
     const struct runtime_profile *profile;
-    struct denials *denied; /* those of its head: the filter is the same */
+    struct denials *denied; /* of the head that forked it: the filter is the same */
     enum snapshot_state state;
-    bool is_hostile;     /* it is gone because it sent a descriptor */
+    bool is_hostile;     /* ended because it sent a descriptor */
     uint64_t jail_bytes; /* of memory in use in its room when it fell asleep; 0: not known */
     uint32_t n_others;   /* processes that the session had started and left by then */
     int sock;
@@ -54,6 +54,6 @@ void snapshot_on_event(struct snapshot *snapshot, const struct warden_event *eve
 int snapshot_wake(struct snapshot *snapshot, struct head *head, int key, struct err *e);
 /* A copy of it writes the session's state to `sock`, which is closed here. */
 int snapshot_save(struct snapshot *snapshot, const struct head_save *save, int sock, struct err *e);
-/* How much memory is its own; on_measured follows. False if it does not, as of one that is still
+/* How much memory is its own; on_measured follows. False if it will not, as while the copy is still
  * being made. */
 bool snapshot_measure(struct snapshot *snapshot);

@@ -13,7 +13,7 @@ struct exec_outcome {
     const struct death *death;   /* the session ended; NULL if it did not */
     const char *own_name; /* an error of ours takes the place of the driver's; NULL if none */
     char own_message[96];
-    const char *advice; /* for an error, whoever's it is; NULL if none */
+    const char *advice; /* for the error, the driver's or ours; NULL if none */
     double duration_ms;
     size_t bytes; /* that keeping it takes, about */
 };
@@ -23,6 +23,6 @@ bool answer_error(const struct exec_outcome *outcome, struct exec_error *error);
 /* Tells the listener, who has to be there and waits no more afterwards. */
 void answer_send(struct exec *exec, const struct exec_outcome *outcome);
 
-/* A copy for an end that nobody waited for, with what it refers to. */
+/* A copy that is kept when no caller waited for the end, with what it refers to. */
 struct exec_outcome *answer_keep(struct exec *exec, const struct exec_outcome *outcome);
 void answer_drop(struct exec_outcome *outcome);

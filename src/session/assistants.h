@@ -1,7 +1,7 @@
 /* Assistants: interpreters of our own in the jail of a session, in which tools run that its code or
  * its callers call. They are no sessions: no code of the user's runs in them, they have no past,
  * and a tool that hangs or crashes costs one of them and nothing else. The first call starts the
- * first; more are started while all work and a call waits; those that nobody calls end after a
+ * first; more are started while all work and a call waits; unused ones end after a
  * while. */
 #pragma once
 

@@ -35,7 +35,7 @@ struct background {
 void background_free(struct session *session);
 /* The newest checkpoint saw so many processes and threads besides its own. */
 void background_on_checkpoint(struct session *session, uint64_t n_others);
-void background_on_cell(struct session *session); /* one has ended */
+void background_on_cell(struct session *session); /* a cell has ended */
 void background_on_restored(struct session *session);
 /* This is what /workspace is now, between two cells. False: that was known. */
 bool background_note(struct session *session, const char *manifest);

@@ -24,7 +24,7 @@ struct branches {
 };
 
 struct branch_listener {
-    /* Those that live now; `why` is what kept the others from it, NULL if all live. */
+    /* The branches that live; `why` is what kept others from it, NULL if all live. */
     void (*on_branched)(void *context, uint64_t at, struct session *const *sessions, size_t n,
                         const char *why);
     void (*on_failed)(void *context, const struct err *e); /* there is none */

@@ -8,7 +8,7 @@
 
 struct session;
 
-/* One of them, from engine_set_caller's function until code_call_end or on_gone. */
+/* A call, from engine_set_caller's function until code_call_end or on_gone. */
 struct code_call {
     struct session *session;
     const char *op; /* its name; valid, as `args`, while the function that is to run it is called */
@@ -25,4 +25,4 @@ void code_call_end(struct code_call *call, const char *json, size_t len, const s
 /* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void calls_on_call(struct session *session, const char *op, json_t *args);
-void calls_forget(struct session *session); /* nobody waits for the answer any more */
+void calls_forget(struct session *session); /* the cell does not wait for the answer any more */

@@ -11,12 +11,12 @@ enum death_wish {
     DEATH_BY_CALLER,    /* deleted */
     DEATH_BY_LIMIT,     /* ignored the interrupt after its time limit */
     DEATH_BY_SUCCESSOR, /* ignored the interrupt that made room for another cell */
-    DEATH_BY_IDLENESS,  /* nobody used it for as long as it may be idle */
-    DEATH_BY_AGE,       /* it reached its greatest age */
+    DEATH_BY_IDLENESS,  /* the session was unused for as long as it may be idle */
+    DEATH_BY_AGE,       /* the session reached its greatest age */
     DEATH_BY_CLOSING,   /* nothing yet: its control socket was closed, and its end may follow */
     DEATH_BY_CHANNEL,   /* sent what no driver sends, or closed the control socket */
     DEATH_BY_STOP,      /* the daemon stops */
-    DEATH_BY_SETUP,     /* its directory or environment could not be had */
+    DEATH_BY_SETUP,     /* the working directory or environment could not be had */
     DEATH_BY_REFUSAL,   /* no jail or no interpreter came to be */
     DEATH_BY_WARDEN,    /* the warden ended */
 };
@@ -44,7 +44,7 @@ struct death {
     const char *name; /* "OutOfMemory": stable, part of the API */
     char message[320];
     char advice[512];
-    bool costs_state; /* of an interpreter that nobody wanted to end, with its variables */
+    bool costs_state; /* the interpreter was not meant to end, and its variables are gone */
     bool has_exit_code;
     int exit_code; /* 128 + signal for one that was killed, as shells say it */
 };

@@ -1,4 +1,4 @@
-/* The end of sessions. One that its caller wants to end may be dismissed: whoever works in it is
+/* The end of sessions. A session that its caller ends is dismissed: what works in it is
  * asked to end (SIGTERM) and has a moment for it, then all is killed. */
 #pragma once
 
@@ -9,15 +9,15 @@ struct session;
 
 struct session_end {
     char detail[256];            /* what `ending` points to */
-    bool is_beyond_rescue;       /* it could not be brought back from what `death` says */
-    struct dismissal *dismissal; /* its caller wants its end; else NULL */
+    bool is_beyond_rescue;       /* the session could not be brought back after `death` */
+    struct dismissal *dismissal; /* the caller ends the session; else NULL */
 };
 
 /* The session is gone when `on_done` is called, maybe before this returns. `ret_dismissal` is NULL
  * then. */
 void session_dismiss(struct session *session, void (*on_done)(void *context), void *context,
                      struct dismissal **ret_dismissal);
-/* The caller went away: it ends now, and nobody is told. */
+/* The caller went away: the session ends now, and no caller is told. */
 void dismissal_forget(struct dismissal *dismissal);
 
 /* ---- for the rest of the room ---------------------------------------------------------------- */

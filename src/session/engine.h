@@ -28,7 +28,7 @@ struct notebooks_config {
 struct engine_config {
     const struct runtime_profile *profiles;
     size_t n_profiles;
-    const char *default_profile; /* one of them */
+    const char *default_profile; /* the name of a profile */
     struct jail_limits limits;   /* of sessions that ask for none */
     uint32_t pool_size;          /* ready sessions for each warm profile */
     uint32_t max_sessions;       /* live ones */
@@ -52,8 +52,8 @@ struct engine_events {
     /* Something an administrator should read: `event` is a stable word, `text` the details. */
     void (*on_notice)(void *context, const char *event, const char *text);
     void (*on_lost)(void *context, const char *text); /* there is no warden: stop the daemon */
-    /* A new warden has taken the place of one that ended: all that ran is gone, and the workspaces
-     * that it left are to be removed by whoever knows which. */
+    /* A new warden has taken the place of one that ended: all that ran is gone, and the listener
+     * is to remove the workspaces that belong to no session. */
     void (*on_back)(void *context, const char *text);
     /* The default profile cannot be loaded: on_ready would never come. Not to be answered with
      * engine_stop at once, only from the loop. */
@@ -115,7 +115,7 @@ struct engine_stats {
     uint32_t sessions; /* live */
     uint32_t pooled;   /* interpreters that wait for a session */
     size_t copying;    /* checkpoints and saves that have their turn */
-    size_t to_copy;    /* those that wait for it */
+    size_t to_copy;    /* sessions that wait for their turn */
 };
 
 void engine_stats(const struct engine *engine, struct engine_stats *ret);

@@ -59,10 +59,10 @@ struct engine {
     struct list to_save;                 /* of struct saving, with a due time */
     struct loop_timer *saving;           /* NULL before the first of them */
     struct turns turns;                  /* who may copy its interpreter now */
-    struct loop_timer *draining; /* it waits for sessions to be saved before it stops; or NULL */
-    uint64_t pressure_ms;        /* monotonic: when the machine's memory is looked at again */
-    uint64_t drain_until_ms;     /* monotonic */
-    engine_admit_fn admit;       /* NULL if everybody may */
+    struct loop_timer *draining;         /* sessions are being saved before the stop; or NULL */
+    uint64_t pressure_ms;    /* monotonic: when the machine's memory is looked at again */
+    uint64_t drain_until_ms; /* monotonic */
+    engine_admit_fn admit;   /* NULL if everybody may */
     void *admit_context;
     engine_call_fn run_call; /* NULL if code can call nothing */
     void *run_call_context;

@@ -2,8 +2,8 @@
  *
  *   queued --begins--> running --verdict or the session's end--> ended
  *
- * A caller waits for one answer. One that comes before the end (the caller's patience is over) says
- * so; whoever asks on gets what is new since. An end that nobody waits for is kept for a while. */
+ * A caller waits for one answer. An answer before the end (the caller's patience is over) says
+ * so; the next caller gets what is new since. An end without a caller is kept for a while. */
 #pragma once
 
 #include "cell/cell.h"
@@ -20,7 +20,7 @@ enum {
     EXEC_QUEUE_MAX = 16,
     EXEC_LINE_MAX = 64 * 1024, /* bytes of a line for a cell that waits for one */
     EXEC_DENIED_MAX = 16,      /* different system calls in one answer */
-    EXEC_KEPT_MAX = 16,        /* ended cells of a session whose answer nobody has fetched */
+    EXEC_KEPT_MAX = 16,        /* ended cells of a session whose answer was not fetched */
 };
 
 /* A text that was cut to fit: valid UTF-8. */
@@ -106,7 +106,7 @@ struct exec_listener {
     void (*on_display)(void *context, const json_t *output, bool is_update);
     void (*on_clear)(void *context, bool waits);
     void (*on_result)(void *context, const struct exec_result *result);
-    void (*on_failed)(void *context, const struct err *e); /* it never ran */
+    void (*on_failed)(void *context, const struct err *e); /* the cell never ran */
 };
 
 /* A caller that waits for an answer. */
@@ -147,7 +147,7 @@ struct exec_request {
 
 struct exec {
     struct list node; /* in the session's queue or among its late ones */
-    struct list kept; /* in the session's list of results that nobody has fetched */
+    struct list kept; /* in the session's list of answers that were not fetched */
     struct session *session;
     uint64_t id;       /* counts from 1 in each session */
     struct cell *cell; /* with all that it has shown; the notebook's record may share it */
@@ -162,28 +162,27 @@ struct exec {
     bool knows_files; /* what was there before is known: */
     char files_before[STORE_HASH_SIZE]; /* its manifest; "": nothing */
 
-    /* Who waits for the next answer. */
-    const struct exec_listener *listener; /* NULL if nobody listens */
+    /* The caller that waits for the next answer. */
+    const struct exec_listener *listener; /* NULL if no caller waits */
     void *context;
     struct loop_timer *yield; /* NULL if it waits to the end */
     bool cancels;
     bool is_streamed, is_lean, wants_script; /* see exec_wait */
     size_t preview;
 
-    struct timing_moment came; /* it was accepted */
-    uint64_t started_ns;       /* monotonic */
-    uint64_t others_ns;        /* how long all cells together had run by then */
-    struct exec_question
-        *question;         /* it waits for a line, and its clock stands; NULL if it does not */
-    uint64_t asked_ns;     /* since when */
-    uint64_t waited_ns;    /* for lines before: no part of its time */
-    bool is_timed_out;     /* the interrupt was sent */
-    bool is_superseded;    /* another cell was sent in its place: likewise */
-    unsigned n_interrupts; /* sent while it ran */
-    unsigned n_repeats;    /* of them, because it went on; see timing.c */
-    bool is_watched;       /* the warden looks after its files */
-    bool is_unwanted;      /* its caller cancelled it: the end is not kept */
-    bool is_interrupted;   /* before it could begin: as soon as it does */
+    struct timing_moment came;      /* when the cell was accepted */
+    uint64_t started_ns;            /* monotonic */
+    uint64_t others_ns;             /* how long all cells together had run by then */
+    struct exec_question *question; /* the cell waits for a line, and its clock stands; else NULL */
+    uint64_t asked_ns;              /* since when */
+    uint64_t waited_ns;             /* for lines before: no part of its time */
+    bool is_timed_out;              /* the interrupt was sent */
+    bool is_superseded;             /* another cell was sent in its place: likewise */
+    unsigned n_interrupts;          /* sent while it ran */
+    unsigned n_repeats;             /* of them, because it went on; see timing.c */
+    bool is_watched;                /* the warden looks after its files */
+    bool is_unwanted;               /* the caller cancelled the cell: the end is not kept */
+    bool is_interrupted;            /* before it could begin: as soon as it does */
     struct exec_pipe pipes[OUTPUT_STREAMS];
     uint64_t late_from[OUTPUT_STREAMS]; /* bytes that were told, or written before its end */
     struct exec_denied *denied;         /* NULL if none */
@@ -199,13 +198,13 @@ struct exec {
     char *replaced; /* what the code would be without, if it does not compile; NULL if nothing */
 
     struct cell_record *record; /* NULL if the cell is not recorded, or not any more */
-    bool runs_given_cell;       /* one that the notebook had before */
+    bool runs_given_cell;       /* a cell that the notebook had before */
     bool has_recorded_value;    /* the row has the value in the form that the answer has */
     bool has_inline_images;
     bool has_html;
     bool has_no_row;              /* the notebook does not have the cell after all */
     char *unrecorded;             /* see exec_result */
-    struct head_verdict *verdict; /* it has ended with it, and is not concluded yet; else NULL */
+    struct head_verdict *verdict; /* the cell has ended, and is not concluded yet; else NULL */
     struct err *refusal; /* where session_exec wants to know why it cannot begin; NULL later */
     struct exec_pending *pending; /* a picture that is on its way to the store; NULL if none is */
 };
@@ -247,7 +246,7 @@ void exec_echo(struct exec *exec, enum output_stream stream, const char *text);
 void exec_on_alarm(struct session *session, enum session_alarm alarm);
 bool exec_interrupt(struct session *session);
 void exec_on_signaled(struct session *session);
-void exec_on_awake(struct session *session); /* its idle interpreter has answered something */
+void exec_on_awake(struct session *session); /* the idle interpreter has answered */
 /* For the next answer. The reference is taken. */
 void exec_add_news(struct session *session, json_t *news);
 /* The end of what the running cell wrote to stderr has these words. */
@@ -258,14 +257,14 @@ const char *exec_advise_output(const struct exec *exec);
 void exec_pipe_ended(struct exec *exec);
 
 void exec_drain(struct exec *exec);  /* takes what its pipes hold now */
-void exec_cancel(struct exec *exec); /* nobody wants it any more; it may be gone afterwards */
+void exec_cancel(struct exec *exec); /* the answer is unwanted; `exec` may be gone afterwards */
 double exec_elapsed_ms(const struct exec *exec); /* of running */
 /* The clock of the running cell stands while it waits for a line. */
 void exec_pause(struct exec *exec, struct exec_question *question);
 void exec_resume(struct exec *exec);            /* if it stands */
 void exec_watch_pipes(struct session *session); /* of the running cell, from now on by the loop */
 void exec_leave_queue(struct exec *exec);
-void exec_detach(struct exec *exec); /* its caller does not wait any more */
+void exec_detach(struct exec *exec); /* the caller does not wait any more */
 /* If it has ended and nothing of it is needed any more, it is freed in the next round of settle.c.
  */
 void exec_free_if_over(struct exec *exec);

@@ -25,7 +25,7 @@ enum {
     EXPLORING_NAME_MAX = 64,      /* bytes of a context's name */
     EXPLORING_FINDINGS_MAX = 200, /* of a session */
     EXPLORING_ORDERS_MAX = 16,    /* of a session at a time */
-    EXPLORING_LIMIT_MS = 20000,   /* of one question */
+    EXPLORING_LIMIT_MS = 20000,   /* for a question */
     EXPLORING_OPEN_MS = 120000,   /* of counting the characters of a new context */
     EXPLORING_SPILLS_MAX = 32,    /* of a session, */
     EXPLORING_DIR_MAX = 64,       /* bytes of the name of the folder that they are seen in */
@@ -79,7 +79,7 @@ struct explore_listener {
 struct exploring_order *session_explore(struct session *session, const struct explore_place *place,
                                         json_t *request, const struct explore_listener *listener,
                                         void *context, struct err *e);
-/* Makes the text of a place a context of this name, in place of one that there is. The result is
+/* Makes the text of a place a context of this name, in place of an earlier one. The result is
  * what `state` has of it. */
 struct exploring_order *session_load_context(struct session *session, const char *name,
                                              const struct explore_place *place,
@@ -121,9 +121,9 @@ void exploring_reset(struct session *session);
 /* ---- for the rest of the room ---------------------------------------------------------------- */
 
 void exploring_init(struct session *session);
-void exploring_free(struct session *session); /* nobody waits for an answer any more */
+void exploring_free(struct session *session); /* no caller waits for an answer any more */
 void exploring_put_context(struct session *session, const char *name, json_t *context);
-void texts_end_all(struct session *session); /* whoever waits for an answer about one is told */
+void texts_end_all(struct session *session); /* callers that ask about texts are told */
 /* Keeps the state, if it has changed, and returns the name of what was kept; "": there is none. */
 const char *exploring_keep(struct session *session);
 /* The session has gone to a state that was kept. */

@@ -48,7 +48,7 @@ struct file_listener {
 int session_file(struct session *session, const struct warden_file_order *what, int out,
                  const struct file_listener *listener, void *context, struct file_order **ret_order,
                  struct err *e);
-/* The caller went away: what it wanted is done, and nobody is told. */
+/* The caller went away: the order is carried out, and no caller is told. */
 void file_forget(struct file_order *order);
 
 /* ---- for the rest of the room ---------------------------------------------------------------- */
@@ -64,4 +64,4 @@ void files_on_saved(struct session *session, bool is_safe);
  * 0: there is nothing to do, or it cannot be done. */
 uint64_t files_repeat(struct session *session);
 void files_drop_changes(struct session *session);                  /* the session is over */
-void files_fail_all(struct session *session, const struct err *e); /* its orders */
+void files_fail_all(struct session *session, const struct err *e); /* the session's orders */

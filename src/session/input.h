@@ -7,5 +7,5 @@
 struct head_prompt;
 
 void input_on_prompt(struct session *session, const struct head_prompt *prompt);
-/* Answers whoever waits with what the cell asks for. */
+/* Answers the waiting caller with what the cell asks for. */
 void input_answer(struct exec *exec);

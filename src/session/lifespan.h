@@ -1,6 +1,7 @@
-/* Sessions that nobody uses are suspended, those that grew too old end. One timer for all of them,
- * set to the first time that one could be due: a session that is used again moves its own time, not
- * the timer, so that using one costs nothing and an idle daemon wakes once in minutes at most. */
+/* Unused sessions are suspended, too old ones end. One timer for all of them,
+ * set to the first time that a session could be due: a session that is used again moves its own
+ * time, not the timer, so that using a session costs nothing and an idle daemon wakes once in
+ * minutes at most. */
 #pragma once
 
 #include "base/base.h"
@@ -23,8 +24,8 @@ struct lifespan {
     uint64_t idle_since_ms;
     uint64_t suspended_at_ms; /* wall clock: since when it is suspended, or last was */
     uint64_t died_ms;         /* monotonic: since when it is dead */
-    bool wants_rest;          /* it is to be suspended when it is saved */
-    bool is_stale; /* it may be due earlier than before; until settle.c has passed it on */
+    bool wants_rest;          /* the session is to be suspended once it is saved */
+    bool is_stale; /* it may be due earlier than before; until settle.c has passed that on */
 };
 
 /* The session may be due earlier than the timer is set to. */

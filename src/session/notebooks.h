@@ -21,14 +21,14 @@ struct notebooks {
     struct map by_id;                /* of struct live_notebook */
     struct tasks tasks;              /* changes, runs and pictures that are under way */
     struct loop_timer *keeping;      /* puts what long cells have shown; NULL before the first */
-    bool keeps_soon;                 /* it is set to less than its usual time */
+    bool keeps_soon;                 /* the timer is set to less than its usual time */
     struct loop_timer *tidy;         /* looks for notebooks whose time is over */
     notebooks_changed_fn on_changed; /* may be NULL */
     void *changed_context;
     bool is_closing;
 };
 
-enum { PICTURES_MINUTES = 16 }; /* in which the store has removed what nobody refers to */
+enum { PICTURES_MINUTES = 16 }; /* in which the store has removed what no row refers to */
 
 /* What the pictures of a notebook take. */
 struct pictures {
@@ -61,9 +61,9 @@ struct live_notebook {
 /* What running cells have written so far becomes part of their rows. To be called before the store
  * is asked for cells that somebody wants to see. */
 void notebooks_flush(struct engine *engine, const char *id);
-/* Who is told of changes from now on; NULL if nobody is. */
+/* Sets who is told of changes from now on; NULL if nobody is. */
 void notebooks_on_changed(struct engine *engine, notebooks_changed_fn fn, void *context);
-void notebooks_changed(struct engine *engine, const char *id); /* it is not as it was, or gone */
+void notebooks_changed(struct engine *engine, const char *id); /* or removed */
 
 /* ---- for the rest of the room ---------------------------------------------------------------- */
 
@@ -78,7 +78,7 @@ struct live_notebook *notebooks_ensure(struct engine *engine, const char *id);
 /* The session exists from now on, maybe only in the store; or it has ended. */
 void notebooks_on_session(struct session *session, bool is_there);
 void notebooks_hold(struct live_notebook *notebook);
-void notebooks_let_go(struct live_notebook *notebook); /* it may be gone afterwards */
+void notebooks_let_go(struct live_notebook *notebook); /* the notebook may be gone afterwards */
 /* The store knows the notebook from now on, if it did not before. */
 int notebooks_put_row(struct live_notebook *notebook, const struct session *session, struct err *e);
 /* The same for the notebook of a session that has run nothing yet, if it is there. */

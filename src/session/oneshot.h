@@ -1,7 +1,7 @@
 /* One run and nothing after it: an interpreter from the pool, the code, its answer, the end. It is
- * a session that nobody else finds. What it answers is what a program that was run would leave: two
- * streams, an exit code, one line about what failed; and if that is asked for the files it made and
- * its variables, for the next run to begin with.
+ * a session that no other caller finds. What it answers is what a program that was run would leave:
+ * two streams, an exit code, one line about what failed; and if that is asked for the files it made
+ * and its variables, for the next run to begin with.
  *
  *   FETCHING a state --> STARTING --> LOADING it --> RUNNING --> SAVING it and its files --> over
  */
@@ -30,7 +30,7 @@ struct oneshot_file {
 /* Borrowed for the callback. */
 struct oneshot_answer {
     struct buf streams[OUTPUT_STREAMS]; /* with the value or the traceback at the end */
-    struct buf error;                   /* one line; empty: it succeeded */
+    struct buf error;                   /* one line; empty if the run succeeded */
     int exit_code;
     json_t *outputs;  /* an array of typed outputs; NULL if none */
     json_t *replaced; /* a text: the typographic signs without which it ran; NULL if none */
@@ -54,11 +54,11 @@ struct oneshot_listener {
     void (*on_output)(void *context, enum output_stream stream, const char *bytes, size_t len);
     void (*on_display)(void *context, const json_t *output, bool is_update);
     void (*on_done)(void *context, const struct oneshot_answer *answer);
-    void (*on_failed)(void *context, const struct err *e); /* it never ran */
+    void (*on_failed)(void *context, const struct err *e); /* the code never ran */
 };
 
 struct oneshot_request {
-    struct session_request session; /* its callbacks are ours */
+    struct session_request session; /* the callbacks in it are ours */
     const char *code;               /* borrowed until it is over, like all texts here */
     size_t code_len;
     const char *input; /* what it reads from its standard input, line by line */
@@ -87,5 +87,5 @@ struct oneshot_request {
 /* `ret_oneshot` is NULL if the listener was told already. */
 int oneshot_start(struct engine *engine, const struct oneshot_request *request,
                   struct oneshot **ret_oneshot, struct err *e);
-/* Nobody wants it any more. */
+/* The caller went away: the run ends. */
 void oneshot_forget(struct oneshot *oneshot);

@@ -33,7 +33,7 @@ struct oneshot {
 
 /* ---- its course ------------------------------------------------------------------------------ */
 
-void oneshot_run(struct oneshot *o);      /* its state is loaded, or it has none */
+void oneshot_run(struct oneshot *o);      /* the state is loaded, or there is none */
 void oneshot_one_less(struct oneshot *o); /* that the answer waits for */
 void oneshot_finish(struct oneshot *o);   /* answers, and ends it */
 

@@ -1,5 +1,6 @@
 /* One stream of one cell: the reading end of its pipe. The daemon always reads and never waits: a
- * cell that writes a lot is read in turns with everything else, one that writes late is still read.
+ * cell that writes a lot is read in turns with everything else, a cell that writes late is still
+ * read.
  *
  * A short cell's pipe is never given to the loop: its few bytes are fetched when the verdict comes.
  */
@@ -23,7 +24,7 @@ struct exec_pipe {
     enum output_stream stream;
     int fd;                 /* -1: none, or at its end */
     struct loop_poll *poll; /* NULL while the loop does not watch it */
-    char held[4];           /* the beginning of a character: nobody was told of it yet */
+    char held[4];           /* the beginning of a character that was not passed on yet */
     uint8_t n_held;
     bool is_redacted;          /* so is whatever the cell shows besides */
     struct redactor *redactor; /* takes credentials out of the text; NULL if it is shown as it is */

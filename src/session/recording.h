@@ -13,7 +13,7 @@
 
 enum recording_place {
     RECORDING_SHOWN,
-    RECORDING_UPDATED, /* in the place of those with its display_id, if there are any */
+    RECORDING_UPDATED, /* in the place of outputs with its display_id, if there are any */
     RECORDING_VALUE,   /* of the last expression */
 };
 
@@ -25,20 +25,20 @@ struct cell_record {
     struct cell *cell; /* the run's own: the row is a view of it */
     uint64_t serial;   /* of the notebook's records */
     int64_t place;
-    bool is_put;     /* its row was there, or has been put */
-    bool is_lasting; /* it was put while it ran */
-    bool is_dirty;   /* there is news of it since */
+    bool is_put;     /* the row was there, or has been put */
+    bool is_lasting; /* the row was put while the cell ran */
+    bool is_dirty;   /* the cell has news since */
     bool is_known;   /* somebody may have seen that it waits */
     uint64_t n_images;
     unsigned n_storing; /* images that are on their way to the store */
-    bool is_outrun;     /* its cell runs again, is text or gone: what it shows is not the cell's */
+    bool is_outrun; /* the cell runs again, is text or gone: this run's output is not the cell's */
 };
 
 /* ---- the cell's life: nothing happens if the cell is not recorded ---------------------------- */
 
 void recording_queued(struct exec *exec);
 void recording_begun(struct exec *exec);
-/* It is no short cell, or somebody is told of it before its end. */
+/* The cell is not short, or a watcher is told of it before its end. */
 void recording_lasting(struct exec *exec);
 /* Whole characters, as far as the bytes are text. */
 void recording_output(struct exec *exec, enum output_stream stream, const char *bytes, size_t len);
@@ -60,7 +60,7 @@ void recording_put(struct cell_record *record); /* what there is of it so far */
 void recording_free(struct cell_record *record);
 /* To watchers, if the output is this cell's. */
 void recording_tell(struct cell_record *record, const json_t *output, enum recording_place place);
-/* That of a cell by its id, if it has not ended; else NULL. */
+/* The record of a cell by its id, if the cell has not ended; else NULL. */
 struct cell_record *recording_find(struct live_notebook *notebook, const char *cell);
 /* The store has applied an update of what another cell shows. */
 void recording_on_updated(void *engine, const char *notebook, const struct store_shown *shown);

@@ -53,8 +53,8 @@ struct restore_listener {
 
 /* An interpreter that an undo has left, and that is only stopped until there is time to end it. */
 struct restore_left {
-    uint64_t head; /* its number; 0 if there is none */
-    int channel;   /* its control socket, kept open so that it does not end by itself */
+    uint64_t head; /* the interpreter's number; 0 if there is none */
+    int channel; /* its control socket, kept open so that the interpreter does not end by itself */
 };
 
 /* A restoration under way. */
@@ -88,8 +88,8 @@ struct restore {
     void *context;
 };
 
-/* `to` is NULL for the checkpoint before the last cells. No cell may run; one that was interrupted
- * just now may still be settling, then it happens in a moment. The listener may be told before this
+/* `to` is NULL for the checkpoint before the last cells. No cell may run; if an interrupted cell is
+ * still settling, the undo begins in a moment. The listener may be told before this
  * returns. */
 int session_undo(struct session *session, const uint64_t *to,
                  const struct restore_listener *listener, void *context, struct err *e);
@@ -111,8 +111,8 @@ void restore_forget(struct restore *restore);
 enum restore_outcome {
     RESTORE_UNDER_WAY,
     RESTORE_DONE,   /* the interpreter is there: restore_conclude follows */
-    RESTORE_STAYED, /* nothing was given up for it: the session goes on as it is, `why` says it */
-    RESTORE_FAILED, /* nothing brings the session back, `why` says it */
+    RESTORE_STAYED, /* nothing was given up: the session goes on as it is, `why` says why */
+    RESTORE_FAILED, /* nothing brings the session back, `why` says why */
 };
 
 /* Makes session->restore; the present line stays until restore_advance leaves it. */
@@ -121,12 +121,12 @@ struct restore *restore_begin(struct session *session, enum restore_cause cause)
 int restore_choose(struct session *session, struct err *e);
 /* Runs steps until one has to wait. To be called after everything that happens to the session. */
 enum restore_outcome restore_advance(struct session *session);
-const char *restore_step_name(const struct restore *restore); /* what it is about to do */
+const char *restore_step_name(const struct restore *restore); /* the step that comes next */
 /* The session is at the target from now on, in its timeline too; the report is complete. */
 void restore_conclude(struct session *session);
 /* The session has what was saved last, and nothing that came after it. */
 bool restore_is_as_saved(const struct restore *restore);
-/* What the next answer says of it; the caller owns it. */
+/* What the next answer says of the restoration; the caller owns the value. */
 json_t *restore_describe_rollback(const struct restore_report *report);
 json_t *restore_describe_resumption(const struct session *session,
                                     const struct restore_report *report);
@@ -139,10 +139,10 @@ bool restore_is_possible(const struct session *session);
 void restore_after_crash(struct session *session);
 /* Ends the interpreter that an undo has left and only stopped. False if there is none. */
 bool restore_end_left(struct session *session);
-/* The restoration is over: whoever waits for it is told why. */
+/* The restoration is over: the waiting caller is told why. */
 void restore_abandon(struct session *session, const struct err *e);
 void restore_abandon_for(struct session *session, const char *why);
-void restore_free(struct session *session, struct restore *restore); /* nobody is told */
+void restore_free(struct session *session, struct restore *restore); /* no caller is told */
 
 /* What happens meanwhile. Nothing follows from these before restore_advance. */
 void restore_on_ready(struct session *session, const json_t *notes);

@@ -41,7 +41,7 @@ struct runs_listener {
 };
 
 /* Runs the code cells of a range. A cell has failed if it did not complete, or if the last command
- * of a shell did not; one that has the tag "raises-exception" may. A cell that leaves with 0 is the
+ * of a shell did not; a cell with the tag "raises-exception" may. A cell that leaves with 0 is the
  * last. Who forgets the task lets no further cell begin. */
 struct task *runs_cells(struct engine *engine, const char *id, const struct runs_range *range,
                         const struct runs_listener *listener, void *context);

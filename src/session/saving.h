@@ -68,10 +68,10 @@ struct saving {
     struct loop_poll *poll;
     struct store_call *call;
     json_t *next_lost;  /* what cannot be saved: [{"name","type","advice"}]; NULL if nothing */
-    json_t *lost;       /* the same of the last one that is safe; never NULL once there was one */
-    uint64_t ticket;    /* its files are being recorded; 0: they are not */
+    json_t *lost;       /* the same of the last save that is safe; never NULL once there was one */
+    uint64_t ticket;    /* of the order to record its files; 0: there is none */
     bool has_ended;     /* until settle.c has passed it on */
-    bool has_succeeded; /* the one that has ended */
+    bool has_succeeded; /* the save that has ended */
     uint64_t began_ms;
     uint64_t took_ms; /* the last one */
 };
@@ -92,21 +92,21 @@ bool saving_is_to_begin(struct session *session);
 void saving_begin(struct session *session);
 /* Where a save waits for its turn. */
 enum turns_lane saving_lane(struct session *session);
-/* It has taken long, and others wait: it begins again later. Whoever waits for it waits on. */
+/* The save has taken long, and others wait: it begins again later. Its callers wait on. */
 void saving_put_off(struct session *session);
 /* The session went back or forth: what is safe may be of another line now. */
 void saving_on_restored(struct session *session);
-/* It came back from what was saved: what callers put since is not safe yet. */
+/* The session came back from what was saved: files that callers put since are not safe yet. */
 void saving_on_resumed(struct session *session);
-/* There is something on disk that it can be brought back from. */
+/* There is something on disk that the session can be brought back from. */
 bool saving_is_resumable(const struct session *session);
-/* Its processes are gone: what was under way is not. */
+/* The session's processes are gone: the save under way fails. */
 void saving_abort(struct session *session, const char *why);
-/* It is over for good: nothing of it is kept. */
+/* The session is over for good: nothing of it is kept. */
 void saving_drop(struct session *session);
 /* Everything that is not safe is saved as soon as it can be. */
 void saving_hurry(struct session *session);
-/* Its last cell and what callers put are safe, or never will be. */
+/* The last cell and the files that callers put are safe, or never will be. */
 bool saving_is_complete(const struct session *session);
-bool saving_is_safe(const struct session *session); /* they are */
+bool saving_is_safe(const struct session *session); /* whether they are safe */
 void saving_stop(struct engine *engine);

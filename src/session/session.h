@@ -2,7 +2,7 @@
  *
  *   STARTING --ready--> IDLE <--cell begins / ends--> BUSY
  *   IDLE, BUSY --crash or undo--> RESTORING --its interpreter is back--> IDLE
- *   IDLE --nobody uses it--> SUSPENDED --a cell comes--> RESTORING
+ *   IDLE --unused--> SUSPENDED --a cell comes--> RESTORING
  *   any of them --ended--> DEAD, which stays listed until it is deleted or pushed out by others
  */
 #pragma once
@@ -78,7 +78,7 @@ struct session_user {
     void (*on_ended)(void *context);
 };
 
-/* Who asked for a session, until it has started. */
+/* The caller that asked for a session, until it has started. */
 struct session_starter {
     void (*on_started)(void *context, struct session *session);
     void *context;
@@ -90,7 +90,7 @@ struct session_settling {
     bool is_wanted;    /* something has changed that session_settle has not looked at */
     bool is_entered;   /* STARTING: the first interpreter has walked in */
     bool is_over;      /* the interpreter has ended, or there will be none */
-    bool is_discarded; /* nobody is to hear of the session: once dead it is freed */
+    bool is_discarded; /* no caller is to hear of the session: once dead it is freed */
 };
 
 /* What its cells have that ask for nothing else. */
@@ -112,7 +112,7 @@ struct session {
     /* What it was asked to be. */
     const struct runtime *runtime;
     const char *profile;
-    char *agent;    /* on whose behalf it was made; NULL if for nobody in particular */
+    char *agent;    /* on whose behalf the session was made; NULL for nobody in particular */
     char *binding;  /* where that agent was asked; NULL if that is not known */
     char *person;   /* which of the agent's users; NULL if nobody in particular */
     char *name;     /* what callers may call it instead of its id; NULL if it has none */
@@ -120,19 +120,19 @@ struct session {
     struct plan plan;
     struct session_usual usual;
     struct jail_limits limits;
-    char cwd[SESSION_CWD_SIZE]; /* where it began */
+    char cwd[SESSION_CWD_SIZE]; /* where the interpreter began */
     json_t *env;                /* NULL if there is nothing to tell */
     char joined[UUID_SIZE];     /* the session whose jail it shares; "" if its jail is its own */
-    bool is_unlisted;           /* it has no name that a caller could use */
-    bool exit_ends;             /* an exit of its interpreter is its end, and not undone */
+    bool is_unlisted;           /* callers cannot find the session */
+    bool exit_ends;             /* an exit of the interpreter ends the session, and is not undone */
 
     struct head *head; /* NULL once dead, and while another takes its place */
-    struct room *room; /* held as long as it lives */
-    bool is_set_up;    /* the interpreter was told where it works, or is a copy of one that was */
+    struct room *room; /* held as long as the session lives */
+    bool is_set_up;    /* the interpreter, or the one it is a copy of, was told where it works */
     struct loop_timer *timer; /* NULL once the session is freed */
     enum session_alarm alarm;
 
-    /* Its aspects, each owned by the file that defines the struct. */
+    /* The aspects, each owned by the file that defines the struct. */
     struct session_settling settling;
     struct pace pace;
     struct timeline timeline;
@@ -159,7 +159,7 @@ struct session {
     struct death_facts ending; /* evidence while it is ending */
     struct death death;        /* when dead */
 
-    /* Its cells. */
+    /* The cells. */
     struct exec *running;
     struct list queue; /* of struct exec, waiting */
     size_t n_queued;
@@ -167,7 +167,7 @@ struct session {
     size_t n_late;
     bool has_ended_pipes; /* of late ones; until settle.c has passed it on */
     struct list spent;    /* of struct exec: over, to be freed */
-    struct list kept; /* of struct exec: ended, and nobody has fetched the answer; oldest first */
+    struct list kept;     /* of struct exec: ended, the answer not fetched; oldest first */
     size_t n_kept;
     size_t kept_bytes;
     size_t n_files_wanted;   /* of the held ones: that wait for their files */
@@ -192,8 +192,8 @@ struct session_request {
     const char *name;                 /* copied; NULL if none. Checked already, as labels are */
     const json_t *labels;             /* an object of texts; NULL if none */
     size_t max_output_bytes;          /* kept for each stream; 0: the usual */
-    bool is_unlisted;                 /* nobody but the requester is to find it */
-    bool is_own;                      /* the daemon's: nobody's limits apply */
+    bool is_unlisted;                 /* only the requester finds the session */
+    bool is_own;                      /* the daemon's own: no agent's limits apply */
     bool exit_ends;                   /* an exit of its interpreter is its end, and not undone */
     bool has_state;                   /* see struct pool_request */
     const char *cwd;                  /* NULL for /workspace */
@@ -213,14 +213,14 @@ struct session_request {
 /* on_started may be called before this returns. */
 int session_create(struct engine *engine, const struct session_request *request,
                    struct session **ret_session, struct err *e);
-/* Nobody waits for on_started any more. */
+/* The caller went away: on_started is not called. */
 void session_forget_starter(struct session *session);
-/* One that is gone comes back under its id, without what it knew: with its first cell, which has a
- * number above `n_execs`. `spec` is what spec.h wrote of it. NULL with the error. */
+/* A session that is gone comes back under its id, without its variables: with its first cell, which
+ * has a number above `n_execs`. `spec` is what spec.h wrote of it. NULL with the error. */
 struct session *session_revive(struct engine *engine, const char *id, const char *spec,
                                uint64_t n_execs, struct err *e);
 
-/* Ends it and forgets it; cells that run or wait are answered first. */
+/* Ends the session and frees it; cells that run or wait are answered first. */
 void session_delete(struct session *session);
 
 /* Somebody wants something of the session: its idle time begins anew. Not what `used_at` tells,
@@ -243,22 +243,21 @@ void session_set_alarm(struct session *session, enum session_alarm alarm, uint64
 /* Kills the interpreter; its end makes the session dead. `detail` may be NULL. */
 void session_kill(struct session *session, enum death_wish wish, const char *detail);
 void session_kill_now(struct session *session); /* for the reason that is noted already */
-/* The control socket was closed. One that exits does that first: its end gets a moment to be told
- * before it is taken for damage. */
+/* The control socket was closed. An interpreter that exits does that first, so its exit status gets
+ * a moment to arrive. */
 void session_lose_channel(struct session *session, const char *detail);
 /* Why the session ends; the first reason counts. `detail` may be NULL. */
 void session_note_ending(struct session *session, enum death_wish wish, const char *detail);
-/* Its interpreter has ended or never came to be, and `ending` says why: the session goes back to a
+/* The interpreter has ended or never came to be, and `ending` says why: the session goes back to a
  * checkpoint, or ends. */
 void session_conclude(struct session *session);
-/* Who asked for it hears that it started, or died. */
+/* The caller that made the session hears that it started, or died. */
 void session_tell_starter(struct session *session);
-/* A copy of `source`, in a room that does not exist yet; its interpreter is its maker's business.
- */
+/* A copy of `source`, in a room that does not exist yet; the caller makes its interpreter. */
 int session_make_branch(struct engine *engine, struct session *source,
                         const struct session_request *request, struct session **ret_session,
                         struct err *e);
-/* One that only the store knew so far. NULL if its profile is no more. */
+/* A session that only the store knew so far. NULL if its profile is no more. */
 struct session *session_make_suspended(struct engine *engine, const char *id,
                                        const struct session_request *request, struct err *e);
 

@@ -10,7 +10,7 @@ void showing_on_display(struct session *session, json_t *output, bool is_update)
 void showing_on_clear(struct session *session, bool waits);
 /* The cell has ended. */
 void showing_on_verdict(struct session *session, const struct head_verdict *verdict);
-/* Nobody waits for the picture any more. */
+/* The cell does not wait for the picture any more. */
 void showing_abandon(struct exec *exec);
 /* A picture (the object that pictures_keep was given) is kept; `output` takes its place in the
  * answer, unless that had to go on without it. `is_same` if that is what the transcript shows. */

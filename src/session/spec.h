@@ -5,12 +5,12 @@
 
 extern const char *const spec_isolations[]; /* names by enum saving_isolation; NULL at the end */
 extern const char *const spec_images[];     /* how answers have pictures; NULL at the end */
-/* The index of a name in a list with NULL at the end; of one that is not there, and of NULL, 0. */
+/* The index of a name in a list with NULL at the end; 0 for NULL and unknown names. */
 unsigned spec_index_of(const char *const names[], const char *name);
 
 char *spec_write(const struct session *session); /* the caller frees it */
 
-/* The same for a session that nobody has made yet, without cwd and env. */
+/* The same for a session that is not made yet, without cwd and env. */
 int spec_write_request(const struct engine_config *config, const struct session_request *request,
                        char **ret_text, struct err *e);
 

@@ -1,5 +1,5 @@
 /* Work that somebody asked for and that takes several turns of the loop: a change of a notebook, a
- * run of its cells, an import. Whoever asked may go away; the work ends with its owner. */
+ * run of its cells, an import. The caller may go away; the work ends with its owner. */
 #pragma once
 
 #include "base/list.h"
@@ -20,16 +20,16 @@ struct task {
     struct tasks *tasks;               /* NULL if they were closed while a worker had this one */
     struct engine *engine;             /* NULL likewise */
     bool is_busy;                      /* a worker has the task in hand and ends it */
-    bool is_forgotten;                 /* whoever asked for it went away */
+    bool is_forgotten;                 /* the caller went away */
     struct store_call *asked;          /* of the store; NULL if nothing is */
     struct loop_timer *later;          /* NULL before the first task_later */
     void (*fn)(struct task *task);     /* what is done then */
     void (*end)(struct task *task);    /* frees what the task has beside itself; may be NULL */
-    void (*forget)(struct task *task); /* it was forgotten just now; may be NULL */
+    void (*forget)(struct task *task); /* called by task_forget; may be NULL */
 };
 
 void tasks_init(struct tasks *tasks, struct engine *engine);
-void tasks_close(struct tasks *tasks); /* all of them end, and nobody is told */
+void tasks_close(struct tasks *tasks); /* all of them end, and no caller is told */
 
 void *task_new(struct tasks *tasks, size_t size, void (*end)(struct task *task));
 void task_end(struct task *task);

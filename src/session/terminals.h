@@ -32,14 +32,14 @@ struct terminal_request {
 };
 
 struct terminal_end {
-    bool has_status; /* its program ended by itself, or by a signal */
+    bool has_status; /* the program ended by itself, or by a signal */
     int status;      /* as waitpid gives it */
     const char *why; /* else, in words; "" */
 };
 
 /* on_ended ends the terminal; else its owner does, by terminal_close. */
 struct terminal_listener {
-    void (*on_opened)(void *context); /* it runs, or will say why not */
+    void (*on_opened)(void *context); /* the program runs, or will say why not */
     void (*on_output)(void *context, const char *data, size_t len);
     void (*on_drained)(void *context); /* all that was typed is sent */
     void (*on_ended)(void *context, const struct terminal_end *end);
@@ -61,7 +61,7 @@ struct engine;
 
 void terminals_init(struct session *session);
 bool terminals_are_open(const struct session *session);
-/* Those that were opened after that time (wall clock, ms); `why` is told to their owners. */
+/* Ends terminals that were opened after that time (wall clock, ms); their owners are told `why`. */
 void terminals_end_since(struct session *session, uint64_t at_ms, const char *why);
 /* What starts them: true if the event was about that. */
 bool terminals_on_event(struct engine *engine, const struct warden_event *event);

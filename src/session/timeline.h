@@ -34,7 +34,7 @@ enum timeline_mode {
 /* What a checkpoint knows of /workspace. */
 enum timeline_files {
     FILES_NONE,      /* nothing, see files_reason */
-    FILES_RECORDING, /* it is being looked at */
+    FILES_RECORDING, /* the workspace is being read */
     FILES_COVERED,
     FILES_TORN, /* a cell, or what one left running, wrote meanwhile */
 };
@@ -74,7 +74,7 @@ struct checkpoint {
 
 struct timeline {
     enum timeline_mode mode;
-    bool is_copy;       /* it began as a copy of another session: a checkpoint of that is due */
+    bool is_copy;       /* the session began as a copy of another: a checkpoint of that is due */
     bool wants_process; /* the current checkpoint came out of the store: a process of it is due */
     bool is_cut_off;    /* without a current one: likewise */
     bool cannot_fork;   /* this interpreter has no sleeping copies */
@@ -116,7 +116,7 @@ bool timeline_is_settled(const struct checkpoint *checkpoint); /* nothing about 
 struct archive_budget timeline_budget(const struct session *session);
 /* The number of the checkpoint that holds, or would hold, what just ran; 0: none will. */
 uint64_t timeline_next_id(const struct session *session);
-/* Of an idle session: makes one of the present state, if that is due and can be done. */
+/* The session is idle: makes a checkpoint of the present state, if that is due and can be done. */
 void timeline_take(struct session *session);
 /* The files are being looked at: the next cell waits a moment. */
 bool timeline_blocks(struct session *session);
@@ -141,10 +141,11 @@ void timeline_amend_explored(struct session *session, struct checkpoint *checkpo
  * line, and `to`. The caller frees them. */
 struct timeline_cells timeline_undone(const struct session *session, const struct checkpoint *to);
 /* The last cell that the present line and `to` have in common, by its number (0: none), and the
- * numbers of those that `to` has beyond it. The caller frees them. */
+ * numbers of those cells that `to` has beyond it. The caller frees them. */
 uint64_t timeline_parting(const struct session *session, const struct checkpoint *to,
                           struct timeline_cells *ret_beyond);
-/* One that has no process, only a saved state: the session's or, if `id` is known already, that. */
+/* Adds a checkpoint without a process, of a saved state; if `id` is known, gives that one the
+ * state. */
 struct checkpoint *timeline_add_saved(struct session *session, uint64_t id, uint64_t last_cell,
                                       const char *manifest);
 /* An undo came from there. */

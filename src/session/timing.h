@@ -19,21 +19,21 @@ struct timing_moment {
 /* How the cells of a session follow each other. */
 struct pace {
     unsigned n_interrupts;      /* sent that have not reached the interpreter yet */
-    bool has_stray;             /* of these the last cell did not hear one */
+    bool has_stray;             /* the last cell has missed one of them */
     struct timing_moment ended; /* of the last cell, or the session became ready */
     bool is_burst;              /* the last cell followed the one before it at once */
     bool keeps_now;             /* a checkpoint is made before another cell begins */
-    bool keeps_soon;            /* one is made unless another cell begins before its turn */
-    uint64_t rested_ns;         /* monotonic: when the last checkpoint was made at rest */
-    bool has_rested;            /* no cell has begun since */
-    bool is_hurried;            /* the cell after that checkpoint followed at once */
-    bool is_lasting;            /* the loop is to read the pipes of the cell that runs */
-    bool is_quiet; /* and of those that have ended; both until settle.c has passed it on */
+    bool keeps_soon;    /* a checkpoint is made unless another cell begins before its turn */
+    uint64_t rested_ns; /* monotonic: when the last checkpoint was made at rest */
+    bool has_rested;    /* no cell has begun since */
+    bool is_hurried;    /* the cell after that checkpoint followed at once */
+    bool is_lasting;    /* the loop is to read the pipes of the cell that runs */
+    bool is_quiet;      /* and of cells that have ended; both until settle.c has passed that on */
     uint64_t looked_after_ns; /* monotonic: when the warden was last asked to look at the files */
 };
 
 struct timing_moment timing_now(const struct engine *engine);
-void timing_begin(struct exec *exec); /* it runs from now on */
+void timing_begin(struct exec *exec); /* the cell runs from now on */
 /* A cell has come that cannot begin yet: a checkpoint that is being made came too early. */
 void timing_wait(struct session *session);
 /* Counts the cells that run, and decides how long the loop stays awake, if what comes next is
@@ -45,10 +45,10 @@ uint64_t timing_ran_ns(const struct exec *exec);
 /* The running cell has ended: its number as a handle for what it did, if that is to become a
  * checkpoint of its own; else 0, because cells that follow may share one with it. */
 uint64_t timing_end(const struct exec *exec, uint64_t ran_ns);
-/* That checkpoint, or one of a session that has rested, is to be made now; it is being made. */
+/* Whether that checkpoint, or one of a session that has rested, is to be made now; and makes it. */
 bool timing_is_to_keep(const struct session *session);
 void timing_keep(struct session *session);
-/* Somebody waits for that checkpoint: the next cell, or the caller of the last one. */
+/* Something waits for that checkpoint: the next cell, or the caller of the last one. */
 bool timing_is_pressing(const struct session *session);
 /* The session rests: what goes on in the background is looked at now and then. */
 void timing_watch_background(struct session *session);

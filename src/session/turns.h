@@ -1,7 +1,8 @@
 /* Turns: who may copy its interpreter now, of all sessions of the daemon. A checkpoint and a save
  * are forks with work behind them; if hundreds of sessions made theirs whenever they are due, the
  * machine would do nothing else. So there are as many places as the machine has cores, half of them
- * while cells run; whoever finds none waits in a lane, and its session is settled when it has one.
+ * while cells run; a session that finds none waits in a lane, and its session is settled when it
+ * has one.
  *
  *    NONE --asks, a place is free--> WORKING --gives it back--> NONE
  *    NONE --asks--> WAITING --a place is free--> WORKING
@@ -34,7 +35,7 @@ struct turn {
     struct list node; /* WAITING: in its lane; WORKING: among those that have a place */
     enum turn_state state;
     enum turns_lane lane;
-    bool is_first;       /* it had a place and could not use it: now it waits in front */
+    bool is_first;       /* the session could not use its place: now it waits in front */
     uint64_t since_ms;   /* monotonic: it waits, or works, since then */
     uint64_t allowed_ms; /* WORKING: for how long, if others wait */
     uint64_t worked_ms;  /* how long it had its last place */
@@ -53,17 +54,17 @@ void turns_stop(struct engine *engine);
 
 void turn_init(struct turn *turn, struct session *session);
 /* Whether there is a place for it; else it waits, and its session is settled when there is one.
- * One that waits already changes its lane. */
+ * A session that waits already changes its lane. */
 bool turn_take(struct turn *turn, enum turns_lane lane);
-/* Whatever it was, it waits and works no more. */
+/* In whatever state: the session waits and works no more. */
 void turn_give(struct turn *turn);
-/* It has a place, and its session is not in a state to use it: the next time it comes first. */
+/* The session has a place that it cannot use now: the next time it comes first. */
 void turn_pass(struct turn *turn);
 
 /* Its last save took so long that the next one belongs to TURNS_SLOW. */
 bool turn_is_slow(const struct turn *turn);
 
-/* The last cell that ran has ended: whoever made way for cells may go on. */
+/* The last cell that ran has ended: sessions that made way for cells may go on. */
 void turns_on_quiet(struct engine *engine);
 /* For health. */
 void turns_count(const struct engine *engine, size_t *ret_working, size_t *ret_waiting);

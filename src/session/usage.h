@@ -1,4 +1,4 @@
-/* How much memory and processor time sessions use, asked of the warden for those who list them.
+/* How much memory and processor time sessions use, asked of the warden for callers that list them.
  * What was told a moment ago is told again. */
 #pragma once
 

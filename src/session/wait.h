@@ -1,5 +1,5 @@
-/* Who waits for a cell's answer: one caller at a time, with patience for all or some of the cell's
- * life. What ends while nobody waits is kept: the last few ends of a session, and not too many
+/* The caller that waits for a cell's answer: one at a time, with patience for all or some of the
+ * cell's life. What ends without a caller is kept: the last few ends of a session, and not too many
  * bytes. */
 #pragma once
 
@@ -12,9 +12,9 @@ void wait_start_clock(struct exec *exec, const struct exec_wait *wait);
  * begins with what is new. */
 void wait_resume(struct exec *exec, const struct exec_wait *wait);
 
-/* The last answer: to whoever waits, else kept. */
+/* The last answer: to the waiting caller, else kept. */
 void wait_end(struct exec *exec, const struct exec_outcome *outcome);
 /* The answer has to wait for something besides the cell's end; then it is released. */
 void wait_hold(struct exec *exec, const struct exec_outcome *outcome);
-void wait_release(struct exec *exec);         /* it may be gone afterwards */
+void wait_release(struct exec *exec);         /* `exec` may be gone afterwards */
 void wait_free_kept(struct session *session); /* which is being freed */

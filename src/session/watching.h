@@ -1,4 +1,4 @@
-/* Who watches a notebook hears of every change of it, in order. */
+/* Watchers of a notebook hear of every change of it, in order. */
 #pragma once
 
 #include "base/buf.h"

@@ -85,7 +85,7 @@ struct store_call {
     bool is_partial;
     uint64_t generation;
     struct buf record; /* of a put: the bytes that the journal holds, too */
-    bool is_awaited;   /* its caller waits: no lingering */
+    bool is_awaited;   /* the caller waits: no lingering */
     bool is_forgotten; /* read and written on the loop alone */
     bool has_failed;
     bool is_answered;   /* of a read: answered in spite of its group's failure */

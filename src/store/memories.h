@@ -9,7 +9,7 @@
 struct store_memory {
     const char *id;
     const char *agent;
-    const char *user; /* "": nobody in particular */
+    const char *user; /* "" for nobody in particular */
     const char *session;
     const char *task;
     const char *action;
@@ -42,7 +42,8 @@ struct store_call *store_learn(struct store *store, const struct store_lesson *l
 /* `count` is how many there are; the views are valid during the call. */
 typedef void (*store_memories_fn)(void *context, const struct store_memory *list, size_t n,
                                   uint64_t count, const struct err *e);
-/* Those of this agent and user that fit the text best, at most MEMORY_RESULTS, the best first. */
+/* The memories of this agent and user that fit the text best, at most MEMORY_RESULTS, the best
+ * first. */
 struct store_call *store_recall(struct store *store, const char *agent, const char *user,
                                 const char *query, store_memories_fn fn, void *context);
 /* The newest first, at most STORE_PAGE_MAX; NULL for all agents, all users. */

@@ -1,5 +1,5 @@
 /* Notebooks in the store: their rows, their cells and the pictures of these. Changes of a notebook
- * are applied in the order of the calls, whoever makes them.
+ * are applied in the order of the calls, of all callers.
  *
  * When the store is opened, cells that were queued or running are marked: their state is "died",
  * and the last of their outputs is an error named "Lost". */
@@ -50,7 +50,8 @@ struct store_call *store_describe_notebook(struct store *store, const char *id, 
 struct store_call *store_delete_notebook(struct store *store, const char *id, store_done_fn fn,
                                          void *context, struct err *e);
 
-/* Those of all sessions that have a row. Like store_each_session: for the start of the daemon. */
+/* The notebooks of all sessions that have a row. Like store_each_session: for the start of the
+ * daemon. */
 int store_each_notebook_head(struct store *store,
                              void (*fn)(void *context, const struct store_notebook *row),
                              void *context, struct err *e);
@@ -87,19 +88,19 @@ struct store_cell {
     const char *metadata; /* JSON; NULL if none */
     size_t metadata_len;
     uint64_t number; /* how many are before it; only when read */
-    bool is_undone;  /* its session has none of its effects (any more); only when read */
+    bool is_undone;  /* the session has none of the cell's effects (any more); only when read */
 };
 
-/* Puts a whole cell by its id: a new one at its place, or over the one that is there, which stays
+/* Puts a whole cell by its id: a new cell at its place, or over the present row, which stays
  * where it is and, if its revision is larger, keeps source, kind and metadata. (One that is there
  * and was not made by this run is another cell, and gets another id.) Without a source it tells of
  * a run alone: state, exec_id, count, executed_ms, duration_us and outputs replace those of the
  * cell, unless it is text now; if that was removed meanwhile, it stays so. A queued put of the same
  * cell is replaced.
  *
- * Nobody is told when it is safe, but once this has returned a killed daemon does not lose it: it
- * is in the journal (unless the disk refuses that, too: then it waits in the queue). More than
- * STORE_CELL_BYTES are refused. */
+ * No caller is told when the row is safe, but once this has returned a killed daemon does not lose
+ * it: it is in the journal (unless the disk refuses that, too: then it waits in the queue). More
+ * than STORE_CELL_BYTES are refused. */
 int store_put_cell(struct store *store, const char *notebook, const struct store_cell *cell,
                    struct err *e);
 
@@ -168,14 +169,15 @@ typedef void (*store_cell_fn)(void *context, const struct store_cell *cell, cons
 struct store_call *store_get_cell(struct store *store, const char *notebook, const char *name,
                                   store_cell_fn fn, void *context);
 
-/* Those that have run, by exec_id, without outputs and numbers; none if there is no notebook. */
+/* The cells that have run, by exec_id, without outputs and numbers; none without a notebook. */
 struct store_call *store_list_cells(struct store *store, const char *session, uint64_t offset,
                                     uint32_t limit, store_cells_fn fn, void *context);
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* Whoever lets a cell's outputs have a member "hash" (of an object in the array itself) keeps that
- * blob alive as long as the cell has it. Images of a cell are numbered by the end of their "ref"
+/* A caller that lets a cell's outputs have a member "hash" (of an object in the array itself) keeps
+ * that blob alive as long as the cell has it. Images of a cell are numbered by the end of their
+ * "ref"
  * (".../image/N") or, without, in order from 0. */
 
 /* What outputs have as "ref" and "url": notebook, cell and number. */

@@ -9,18 +9,18 @@
  * callbacks come from the loop, never from within the call, and in the order of the calls that they
  * belong to (ingest, export and pictures, which run beside the queue, come when they are done).
  * Reading calls go through the same queue, so they see whatever was put before them; changes of a
- * notebook are applied in the order of the calls, whoever makes them. A store that has nothing to
+ * notebook are applied in the order of the calls, of all callers. A store that has nothing to
  * do sleeps without a timer.
  *
  * Everything queued is written in groups, one transaction each. A group that somebody waits for (a
  * callback, a barrier) is on disk when they hear of it, or committed if that is all they were
- * promised; what nobody waits for is written within STORE_LINGER_MS and on disk within about a
+ * promised; what no caller waits for is written within STORE_LINGER_MS and on disk within about a
  * second. Until then rows of notebooks and cells are in the journal (store/journal.h).
  *
- * When the disk is full or cannot be written, whoever waits is told and may try again. What nobody
- * waits for stays queued (the newest row of a session, a notebook or a cell replaces the older one)
- * and is tried again by itself: nothing of it is given up until the queue is full, and then the
- * caller is told at once.
+ * When the disk is full or cannot be written, waiting callers are told and may try again. What no
+ * caller waits for stays queued (the newest row of a session, a notebook or a cell replaces the
+ * older one) and is tried again by itself: nothing of it is given up until the queue is full, and
+ * then the caller is told at once.
  *
  * Notebooks and their cells have a header of their own, store/notebooks.h.
  */
@@ -134,8 +134,8 @@ struct store_record {
 /* The records of one whole stream, "begin" and "end" included, in order. Never changed once made;
  * shared by counting. */
 struct store_state {
-    int refs;                     /* atomic */
-    struct store *store;          /* whose list the state is in; NULL once that store was closed */
+    int refs;            /* atomic */
+    struct store *store; /* the store in whose list the state is; NULL once it was closed */
     struct store_state *previous; /* in the store's list of live ones */
     struct store_state *next;
     struct store_record *records;
@@ -255,8 +255,9 @@ struct store_named {
     uint64_t expires_ms; /* wall clock; 0: never */
 };
 
-/* Those that have not expired, by name, at most STORE_PAGE_MAX: of this owner or of all (NULL), of
- * that name or of all (NULL). `count` is how many there are. The views are valid during the call.
+/* The states that have not expired, by name, at most STORE_PAGE_MAX: of this owner or of all
+ * (NULL), of that name or of all (NULL). `count` is how many there are. The views are valid during
+ * the call.
  */
 typedef void (*store_named_fn)(void *context, const struct store_named *list, size_t n,
                                uint64_t count, const struct err *e);
@@ -285,7 +286,7 @@ struct store_call *store_get_shared(struct store *store, const char *token, stor
 struct store_task {
     const char *id;
     const char *agent;                           /* NULL for nobody in particular */
-    const char *status;                          /* a word of whoever has tasks */
+    const char *status;                          /* a word of the room that has tasks */
     uint64_t created_ms, updated_ms, expires_ms; /* wall clock */
     const char *result;                          /* NULL if there is none yet */
 };

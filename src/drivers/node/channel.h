@@ -20,7 +20,7 @@ struct node_channel {
 };
 
 void channel_open(struct node_channel *channel, int fd);
-/* Reads what is there, once; waits if nothing is. False, and nothing read, if `gives_up` (NULL:
+/* Reads what is there, once; waits if nothing is. False, and nothing read, if `gives_up` (NULL if
  * never) says so, which is asked first and after each signal. */
 bool channel_fill(struct node_channel *channel, bool (*gives_up)(void));
 /* False if no whole frame has arrived. The payload is valid until the next call. */

@@ -84,12 +84,12 @@ struct archive_restored {
 };
 
 /* Crash in the middle: a file that exists keeps its inode, because a sleeping copy of an
- * interpreter may hold it open; so it is overwritten, and whoever is killed meanwhile leaves it
- * half done. That is harmless because a restore is not finished until it was answered: it is given
- * again, knows nothing, and compares every file with its hash. What can fail is done first: the
- * blob is read and checked, then the disk space is reserved, then bytes are replaced. A file that
- * does not exist, or whose inode has another name as well, is written beside and renamed into
- * place. */
+ * interpreter may hold it open; so it is overwritten, and an archivist that is killed meanwhile
+ * leaves it half done. That is harmless because a restore is not finished until it was answered: it
+ * is given again, knows nothing, and compares every file with its hash. What can fail is done
+ * first: the blob is read and checked, then the disk space is reserved, then bytes are replaced. A
+ * file that does not exist, or whose inode has another name as well, is written beside and renamed
+ * into place. */
 void archive_restore(struct archive *a, int workspace, int store, const struct blob_hash *wanted,
                      struct archive_restored *ret); /* NULL if there are no files at all */
 /* The manifest of a workspace without files, of which `top` is known. */

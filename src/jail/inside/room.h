@@ -1,7 +1,7 @@
 /* Entering a room: how a prisoner leaves its jail for one that the warden has prepared below it.
  *
- * A branch is a copy of a session in a jail of its own. Nobody but the copy itself can carry its
- * memory there, and it has lost every privilege long ago. But whoever owns a user namespace has all
+ * A branch is a copy of a session in a jail of its own. Only the copy itself can carry its
+ * memory there, and it has lost every privilege long ago. But the owner of a user namespace has all
  * capabilities over it, and the warden makes the room's namespace belong to the jail's user, as a
  * child of the jail's own (jail/warden/branch.h). So the copy joins that, has its capabilities for
  * the moment that the other namespaces take, and drops them again. seccomp and Landlock stay in

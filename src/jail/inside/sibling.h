@@ -11,7 +11,7 @@
  * dumped, or -errno. */
 pid_t sibling_fork(void);
 
-/* How many threads this process has, whoever started them; -errno if it cannot be told. */
+/* How many threads this process has, ours and the user's; -errno if it cannot be told. */
 int sibling_count_threads(void);
 
 /* Whether another process traces this one, and which: "NAME (process NUMBER)". A copy would have

@@ -23,7 +23,7 @@ struct sleeper_order {
 /* Forks the copy that sleeps at `channel`. Returns its pid; -errno if there is none; and 0, once
  * for each order, in a copy of it that is to carry the order out, in a session of its own. There
  * `channel` and `ours[0]`, the head's own channel, are closed, the other descriptors as
- * descriptors.h tells, 1 and 2 lead nowhere, and nobody may look into the process. */
+ * descriptors.h tells, 1 and 2 lead nowhere, and no other process may look into it. */
 pid_t sleeper_fork(int channel, const int *ours, size_t n_ours, struct sleeper_order *ret_order);
 
 /* Forks a copy that does not sleep: it returns 0 at once, as one of those above would. `kept` and

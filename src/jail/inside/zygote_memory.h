@@ -21,5 +21,5 @@ void zygote_use_up_memory(void);
  * kilobyte of the kernel's memory and its fork time: constants may be executed then, and tables of
  * the linker written. Where there are hundreds, a copy of all that lie side by side becomes one,
  * in huge pages like the rest, which may be written and executed; /proc/self/maps does not name
- * them any more. Whoever runs in a session could ask for all of it himself. */
+ * them any more. The code of a session could ask for all of it itself. */
 void zygote_gather_memory(void);

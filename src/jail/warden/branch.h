@@ -8,7 +8,7 @@
  *      its init waits for the rooms below it (is_hollow).
  *   2. The room's user is the source's, on the host too. Rooms of one source do not see each other
  *      nor their source; the source sees its rooms' processes, and may signal them.
- *   3. Those in the source see whoever builds the room from its first moment below them. So what
+ *   3. Those in the source see the builder of the room from its first moment below them. So what
  *      can be done outside is, and what has to be done below cannot be dumped.
  *   4. They can also stop it, where nothing but their user stands between: so the warden does not
  *      wait for it, but is told (struct branch_making).

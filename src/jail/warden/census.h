@@ -40,9 +40,9 @@ ino_t census_namespace(pid_t pid);
 bool census_is_same_jail(pid_t pid, pid_t init_pid);
 
 /* Ends the `victim` (0: none) and everybody but init, the `spared`, and all in a session that one
- * of the leaders began; pass after pass, until nobody new appears and those that were hit run no
+ * of the leaders began; pass after pass, until no process is new and those that were hit run no
  * code any more. A session decides how many passes that takes, so each is a step of its own and
- * whoever clears does other things in between. Pids are the jail's. */
+ * the warden does other things in between. Pids are the jail's. */
 struct census_clearing {
     pid_t init_pid;
     ino_t namespace;

@@ -1,5 +1,5 @@
 /* A few threads for work that a session can prolong (reading its directories, the mappings and
- * descriptors of its processes), so that whoever gives the work out never waits for it. A process
+ * descriptors of its processes), so that the warden never waits for it. A process
  * has one crew. */
 #pragma once
 

@@ -9,14 +9,14 @@
  *
  * A session can prolong the look at it, so looks are taken by a crew of threads
  * (jail/warden/crew.h), each with a budget; the process's main thread takes orders and plans, and
- * waits for nobody. */
+ * waits for no process. */
 #pragma once
 
-/* Sets aside what a warden that was killed left behind of its own, jails that nobody had entered,
+/* Sets aside what a warden that was killed left behind of its own, jails that were never entered,
  * before the first jail is made; the keeper removes it in its own time. Workspaces with a name are
  * the daemon's to remove or to use again. */
 void keeper_set_leftovers_aside(int workspaces);
-/* Likewise with one workspace that nobody uses: its name is free at once. KEEPER_SWEEP follows. */
+/* Likewise with one unused workspace: its name is free at once. KEEPER_SWEEP follows. */
 void keeper_set_aside(int workspaces, const char *name);
 
 /* The keeper's whole life; `sock` carries struct keeper_order and struct keeper_word. */

@@ -1,5 +1,5 @@
 /* Messages to a process beside this one, on a SOCK_SEQPACKET socket that does not block: what it
- * does not take at once waits here, in order, and the sender goes on. Whoever owns the box keeps
+ * does not take at once waits here, in order, and the sender goes on. The owner of the box keeps
  * the number of what waits within bounds, by changing a message that waits instead of adding one
  * (outbox_find). */
 #pragma once

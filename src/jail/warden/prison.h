@@ -49,7 +49,7 @@ struct prison {
     struct list expected_rooms; /* likewise */
     uint64_t tracers_at_ms;     /* monotonic: when to look whether somebody holds them back */
     struct list owed;           /* inmates whose zygote has not answered yet */
-    struct map early_exits;     /* what ended meanwhile and may turn out to be one of those */
+    struct map early_exits;     /* processes that ended meanwhile and may turn out to be copies */
     uint32_t *free_slots;       /* a stack of slots that were used before */
     size_t n_free_slots;
     uint32_t next_slot;
@@ -73,7 +73,7 @@ struct inmate *prison_find_inmate(uint64_t head);
 
 bool prison_has_slot(void);
 uint32_t prison_take_slot(void);
-bool prison_take_this_slot(uint32_t slot); /* if nobody has it */
+bool prison_take_this_slot(uint32_t slot); /* if no jail has it */
 void prison_give_slot(uint32_t slot);
 void prison_pass_over_kept_slots(void);
 
@@ -149,5 +149,5 @@ void prison_clear(const struct request *r);
 /* Every process of the jail but its init and those in rooms below it. If they multiply faster than
  * they can be ended, the rooms go too. */
 void prison_empty(struct jail *j);
-void prison_go_on_clearing(void);                /* a turn of those that take longer */
+void prison_go_on_clearing(void);                /* a turn of jails that take longer to clear */
 void prison_end_clearings(const struct jail *j); /* its init has ended */

@@ -1,7 +1,7 @@
 /* How many files sessions may watch (inotify). The kernel counts instances and watches for each
  * user, 128 instances as a rule, and for every user namespace in between once more: what a jail
- * has is counted for its user, then for the warden's, and at last for whoever started the daemon,
- * whose other programs need some too. So each of these namespaces gets a limit of its own. */
+ * has is counted for its user, then for the warden's, and at last for the user who started the
+ * daemon, whose other programs need some too. So each such namespace gets a limit of its own. */
 #pragma once
 
 #include "base/base.h"
