@@ -140,7 +140,7 @@ LEVELS = {
     "coverage": lambda: [
         builds("coverage", "programs", "unit"), unit("coverage"),
         pytests("test", "driver_bash", "coverage"), pytests("test", "e2e", "coverage"),
-        pytests("test", "escape", "coverage"),
+        pytests("test", "escape", "coverage"), pytests("test", "mcp", "coverage"),
     ],
 }
 
