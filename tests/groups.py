@@ -136,6 +136,12 @@ def build_folder(kind):
     return TOP / "build" if kind == "gcc" else BUILDS / kind
 
 
+def has_targets(folder, targets):
+    """False for a build that was made before what the tests need was installed."""
+    known = (folder / "build.ninja").read_text()
+    return all(f"\nbuild {target}: " in known for target in targets)
+
+
 def build(name, kind, targets):
     compiler, options = BUILD_KINDS[kind]
     folder = build_folder(kind)
@@ -146,6 +152,8 @@ def build(name, kind, targets):
         # People's builds go on after a warning that their compiler has and ours has not.
         strict = [] if kind == "gcc" else ["-Dwerror=true"]
         steps.insert(0, ["meson", "setup", str(folder), str(TOP), *strict, *options])
+    elif not has_targets(folder, targets):
+        steps.insert(0, ["meson", "setup", "--reconfigure", str(folder), str(TOP)])
     for step in steps:
         status = run(step, log, {"CC": compiler})
         if status != 0:
