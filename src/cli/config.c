@@ -111,7 +111,10 @@ static void put_explore(struct json_out *out, const struct config_explore *x)
     json_put_member_int(out, "general_timeout_seconds", x->general_timeout_secs);
     json_put_member_int(out, "max_context_mb", x->max_context_mb);
     json_put_member_int(out, "output_cap", x->output_cap);
+    json_put_member_int(out, "max_output_preview", x->preview_chars);
     json_put_member_str(out, "spill_dir", x->spill_dir);
+    json_put_member_bool(out, "use_semantic", x->has_resemblance);
+    json_put_member_real(out, "semantic_threshold", (double)x->least_resemblance, 3);
     json_put_member_int(out, "max_grep_results", x->max_grep_results);
     json_put_member_bool(out, "use_toon_encoding", x->has_toon);
     json_put_member_bool(out, "require_exploration_before_final", x->requires_exploration);
@@ -158,6 +161,7 @@ static void config_write_json(const struct config *c, struct buf *text)
     json_put_member_bool(&out, "cells_json", c->notebook.has_cells_json);
     json_put_object_end(&out);
     put_explore(&out, &c->explore);
+    json_put_member_bool(&out, "redact_credentials", c->redacts_credentials);
     json_put_member_str(&out, "mcp_tools", c->mcp_tools);
     put_people(&out, c);
     put_oauth(&out, &c->oauth);

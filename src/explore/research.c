@@ -192,7 +192,8 @@ static json_t *research_node(const json_t *tree, const struct research_call *cal
         research_line(call->tool, strlen(call->tool), RESEARCH_TOOL_CHARS), "query",
         research_line(call->query, strlen(call->query), RESEARCH_QUERY_CHARS), "summary",
         research_summary(call->content, len), "size", (json_int_t)chars, "parent_id", parent);
-    research_refer(node, tree, call->content, len, embedding);
+    research_refer(node, tree, call->content, len, embedding,
+                   call->similar > 0 ? call->similar : RESEARCH_SIMILAR);
     json_object_set_new(node, "status", json_string(research_status_name(RESEARCH_UNANALYZED)));
     if (call->timestamp > 0)
         json_object_set_new(node, "timestamp", json_real(call->timestamp));

@@ -32,7 +32,8 @@ enum {
     RESEARCH_INDENT_MAX = 40,      /* levels; what is deeper is indented as far */
 };
 
-#define RESEARCH_SIMILAR 0.7f /* the least cosine of a reference by resemblance */
+#define RESEARCH_SIMILAR 0.7f      /* the least cosine of a reference by resemblance, if not told */
+#define RESEARCH_NONE_SIMILAR 2.0f /* in its place: no references but by name */
 
 enum research_status { RESEARCH_UNANALYZED, RESEARCH_ANALYZED, RESEARCH_STALE };
 
@@ -43,6 +44,7 @@ struct research_call {
     const char *content; /* its result */
     size_t len;
     double timestamp; /* seconds since 1970; 0 if none is to be kept */
+    float similar;    /* the least cosine of a reference by resemblance; 0: RESEARCH_SIMILAR */
 };
 
 json_t *research_new(void);

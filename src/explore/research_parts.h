@@ -25,4 +25,4 @@ json_t *research_embedding(const char *query, const char *content, size_t len);
 /* Puts "refs", and "more_refs" if there are more than are kept, into a new node: what its content
  * names, and what its embedding resembles. */
 void research_refer(json_t *node, const json_t *tree, const char *content, size_t len,
-                    const json_t *embedding);
+                    const json_t *embedding, float least);

@@ -51,7 +51,7 @@ static bool refs_vector(const json_t *embedding, int8_t ret[EMBED_DIM])
 }
 
 static void refs_by_resemblance(struct refs_found *found, const json_t *embeddings,
-                                const json_t *embedding)
+                                const json_t *embedding, float least)
 {
     int8_t own[EMBED_DIM], other[EMBED_DIM];
     if (!refs_vector(embedding, own))
@@ -60,7 +60,7 @@ static void refs_by_resemblance(struct refs_found *found, const json_t *embeddin
     json_t *written;
     json_array_foreach(embeddings, i, written) {
         float cosine = refs_vector(written, other) ? embed_cosine(own, other) : 0;
-        if (cosine >= RESEARCH_SIMILAR)
+        if (cosine >= least)
             refs_put(found, i, cosine);
     }
 }
@@ -89,12 +89,13 @@ static void refs_list(const struct refs_found *found, const json_t *nodes, json_
 }
 
 void research_refer(json_t *node, const json_t *tree, const char *content, size_t len,
-                    const json_t *embedding)
+                    const json_t *embedding, float least)
 {
     struct refs_found found = {0};
     const json_t *nodes = json_object_get(tree, "nodes");
     refs_by_name(&found, nodes, content, len);
-    refs_by_resemblance(&found, json_object_get(tree, "embeddings"), embedding);
+    if (least <= 1)
+        refs_by_resemblance(&found, json_object_get(tree, "embeddings"), embedding, least);
     json_t *refs = json_array();
     refs_list(&found, nodes, refs);
     json_object_set_new(node, "refs", refs);

@@ -89,6 +89,9 @@ struct config_explore {
     bool requires_exploration;      /* before FINAL() */
     uint32_t min_exploration_calls; /* how often then */
     bool has_toon;                  /* in what functions show of tables */
+    uint32_t preview_chars;         /* of an output that is a file: shown in the answer */
+    bool has_resemblance;           /* nodes of the research tree refer to those they resemble */
+    float least_resemblance;        /* the cosine from which on they do */
     bool redacts_credentials;       /* in what their cells show */
     struct config_domains domains;  /* of the default agent */
 };
@@ -146,6 +149,7 @@ struct config {
     struct jail_limits limits;  /* of a session that asks for none */
     struct jail_limits ceiling; /* that no session may ask for more than; cpu_seconds has none */
     struct config_notebook notebook;
+    bool redacts_credentials; /* in what cells show, of all sessions */
     struct config_explore explore;
     struct toolbox_settings toolbox;
     struct config_toolbox_rules toolbox_rules; /* of agents that have none of their own */

@@ -207,13 +207,34 @@ static int read_spill_dir(struct reader *r, const struct reader_field *f, void *
     return 0;
 }
 
+static int read_threshold(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct config_explore *explore = object;
+    char *end;
+    if (reader_expect_text(r, f->name, 32) < 0)
+        return -1;
+    const char *text = reader_scalar(r);
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0 && value <= 1)) {
+        reader_fail(r, "semantic_threshold: \"%.*s\" is no number above 0 and up to 1",
+                    reader_shown(r), text);
+        return err_advise(r->e, "Write semantic_threshold: 0.7, the cosine from which on results "
+                                "resemble each other.");
+    }
+    explore->least_resemblance = (float)value;
+    return 0;
+}
+
 static const struct reader_field explore_fields[] = {
     {"timeout_seconds", reader_u32, offsetof(struct config_explore, timeout_secs), 1, 86400},
     {"general_timeout_seconds", reader_u32, offsetof(struct config_explore, general_timeout_secs),
      1, 86400},
     {"max_context_mb", reader_u32, offsetof(struct config_explore, max_context_mb), 1, 8192},
     {"output_cap", reader_u32, offsetof(struct config_explore, output_cap), 100, 16 << 20},
+    {"max_output_preview", reader_u32, offsetof(struct config_explore, preview_chars), 100, 8192},
     {"spill_dir", read_spill_dir, 0, 0, 0},
+    {"use_semantic", reader_bool, offsetof(struct config_explore, has_resemblance), 0, 0},
+    {"semantic_threshold", read_threshold, 0, 0, 0},
     {"max_grep_results", reader_u32, offsetof(struct config_explore, max_grep_results), 1, 1000},
     {"use_toon_encoding", reader_bool, offsetof(struct config_explore, has_toon), 0, 0},
     {"web_domains", config_read_domains, offsetof(struct config_explore, domains), 0, 0},
@@ -260,6 +281,7 @@ static const struct reader_field config_fields[] = {
     {"session_state_mb", reader_u32, offsetof(struct config, session_state_mb), 1, 1024 * 1024},
     {"notebook", config_yaml_read_notebook, offsetof(struct config, notebook), 0, 0},
     {"explore", config_yaml_read_explore, offsetof(struct config, explore), 0, 0},
+    {"redact_credentials", reader_bool, offsetof(struct config, redacts_credentials), 0, 0},
     {"toolbox", config_read_toolbox, 0, 0, 0},
     {"oauth", config_read_oauth, offsetof(struct config, oauth), 0, 0},
     {"mcp_tools", read_mcp_tools, 0, 0, 0},
@@ -313,6 +335,9 @@ static void set_defaults(struct config *c, const char *file)
                     .general_timeout_secs = 120,
                     .max_context_mb = 8192,
                     .output_cap = 8192,
+                    .preview_chars = 1500,
+                    .has_resemblance = true,
+                    .least_resemblance = 0.7f,
                     .spill_dir = "/spill",
                     .max_grep_results = 100,
                     .min_exploration_calls = 1,

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "explore/research.h"
 
 struct engine_config reload_engine_config(const struct config *config)
 {
@@ -17,9 +18,13 @@ struct engine_config reload_engine_config(const struct config *config)
         .kill_grace_ms = config->kill_grace_ms,
         .state_mb = config->session_state_mb,
         .suspended_ttl_secs = config->suspended_ttl_secs,
+        .redacts_all = config->redacts_credentials,
         .redacts_credentials = config->explore.redacts_credentials,
         .context_mb = config->explore.max_context_mb,
         .output_cap = config->explore.output_cap,
+        .preview_chars = config->explore.preview_chars,
+        .least_resemblance = config->explore.has_resemblance ? config->explore.least_resemblance
+                                                             : RESEARCH_NONE_SIMILAR,
         .notebooks = {.max_cells = config->notebook.max_cells,
                       .max_output_kb = config->notebook.max_output_kb,
                       .max_pictures_mb = config->notebook.max_pictures_mb,

@@ -312,7 +312,7 @@ static void answer_name_spill(const struct exec *exec, struct answer_texts *text
     }
     result->n_outputs = n;
     json_t *value = result->value.output;
-    if (value != NULL && !display_is_picture(value) && display_size(value) > SPILL_TAIL_CHARS) {
+    if (value != NULL && !display_is_picture(value) && display_size(value) > SPILL_VALUE_BYTES) {
         json_decref(value);
         result->value = (struct transcript_news){0};
     }

@@ -39,7 +39,10 @@ struct engine_config {
     uint32_t kill_grace_ms;      /* from SIGTERM to SIGKILL, where somebody works */
     uint32_t state_mb;           /* of one session's durable state */
     uint32_t suspended_ttl_secs; /* in which a suspended session is wanted again; 0: for ever */
-    bool redacts_credentials;    /* in what sessions show that explore */
+    bool redacts_all;            /* credentials in what all sessions show, */
+    bool redacts_credentials;    /* in what those show that explore */
+    float least_resemblance;     /* in their research trees; see research.h */
+    uint32_t preview_chars;      /* of an output of theirs that is a file, in an answer; 0: usual */
     uint32_t context_mb;         /* of one text that they explore */
     uint32_t output_cap;         /* characters that a cell of theirs shows in an answer */
     char spill_dir[64];          /* where functions find the output of cells that show more */

@@ -44,7 +44,8 @@ void exploring_set(struct session *session, const char *member, json_t *value)
 
 bool exploring_redacts(const struct session *session)
 {
-    return session->engine->config.redacts_credentials && session->exploring.is_on;
+    const struct engine_config *config = &session->engine->config;
+    return config->redacts_all || (config->redacts_credentials && session->exploring.is_on);
 }
 
 void exploring_note(struct session *session, const char *tool, const char *query,
@@ -55,7 +56,11 @@ void exploring_note(struct session *session, const char *tool, const char *query
     _json_ json_t *new_tree = tree == NULL ? research_new() : NULL;
     _json_ json_t *new_log = log == NULL ? explore_log_new() : NULL;
     _buf_ struct buf safe_query = BUF_INIT(SIZE_MAX / 4), safe = BUF_INIT(SIZE_MAX / 4);
-    struct research_call call = {.tool = tool, .query = query, .content = content, .len = len};
+    struct research_call call = {.tool = tool,
+                                 .query = query,
+                                 .content = content,
+                                 .len = len,
+                                 .similar = session->engine->config.least_resemblance};
     if (exploring_redacts(session)) { /* the tree is shown, too */
         redact_text(query, strlen(query), &safe_query);
         redact_text(content, len, &safe);

@@ -103,7 +103,7 @@ void exploring_spill_path(const struct session *session, const json_t *entry,
 bool exploring_find_spill(const struct session *session, const char *path, const json_t **ret,
                           struct err *e);
 
-/* Credentials in what it shows are replaced (redact.h). */
+/* Credentials in what it shows are replaced (redact.h): of sessions that explore, or of all. */
 bool exploring_redacts(const struct session *session);
 
 /* A member of the state; NULL if there is none. */

@@ -9,7 +9,8 @@
 #include "session/engine_state.h"
 #include "session/exec.h"
 
-enum { SPILL_HEAD_BYTES = 8 * 1024, SPILL_TAIL_BYTES = 4 * 1024 }; /* that a preview is made of */
+/* That a preview is made of: enough for the longest, whatever its characters. */
+enum { SPILL_HEAD_BYTES = 32 * 1024, SPILL_TAIL_BYTES = 16 * 1024 };
 
 struct spill {
     struct buf head;            /* all of it before a file is begun, then its first bytes */
@@ -187,17 +188,18 @@ static void spill_begin_line(struct buf *out)
 }
 
 /* What stands for the output: its first and last lines. */
-static void spill_put_summary(const struct spill *spill, struct buf *out)
+static void spill_put_summary(const struct spill *spill, size_t preview, struct buf *out)
 {
+    size_t end = preview / 3;
     bool has_lines = spill->line_ends + !spill->ends_line > SPILL_HEAD_LINES + SPILL_TAIL_LINES;
     size_t head_lines = has_lines ? SPILL_HEAD_LINES : SIZE_MAX, head_chars = 0, tail_chars = 0;
     size_t tail_lines = has_lines ? SPILL_TAIL_LINES : SIZE_MAX;
-    if (!has_lines && spill->chars <= SPILL_PREVIEW_CHARS) {
+    if (!has_lines && spill->chars <= preview) {
         buf_append(out, spill->head.data, spill->head.len);
         return;
     }
-    size_t head = spill_head_len(&spill->head, head_lines, SPILL_PREVIEW_CHARS - SPILL_TAIL_CHARS);
-    size_t tail = spill_tail_len(&spill->tail, tail_lines, SPILL_TAIL_CHARS);
+    size_t head = spill_head_len(&spill->head, head_lines, preview - end);
+    size_t tail = spill_tail_len(&spill->tail, tail_lines, end);
     const char *last = spill->tail.data + spill->tail.len - tail;
     chars_prefix(buf_str(&spill->head), head, SIZE_MAX, &head_chars);
     chars_prefix(last, tail, SIZE_MAX, &tail_chars);
@@ -222,7 +224,8 @@ void spill_enter(struct exec *exec)
     spill->file = json_pack("{s:s, s:O, s:O}", "path", path, "chars", chars, "lines", lines);
     buf_printf(out, "[Output: %lld chars, %lld lines → %s]\n", (long long)json_integer_value(chars),
                (long long)json_integer_value(lines), path);
-    spill_put_summary(spill, out);
+    uint32_t preview = exec->session->engine->config.preview_chars;
+    spill_put_summary(spill, preview > 0 ? preview : SPILL_PREVIEW_CHARS, out);
     spill_begin_line(out);
     if (spill->bytes > SPILL_BYTES_MAX)
         buf_printf(out, "[%s has the first %d MiB of it]\n", path, (int)(SPILL_BYTES_MAX / MIB));

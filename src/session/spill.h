@@ -13,10 +13,10 @@ struct exec;
 struct spill;
 
 enum {
-    SPILL_MEMORY = 256 * 1024, /* bytes before a file is begun */
-    SPILL_PREVIEW_CHARS = 1500,
-    SPILL_TAIL_CHARS = 500, /* of those: of the end */
-    SPILL_HEAD_LINES = 15,  /* that a preview of more than both has */
+    SPILL_MEMORY = 256 * 1024,  /* bytes before a file is begun */
+    SPILL_PREVIEW_CHARS = 1500, /* if engine_config.preview_chars is not set */
+    SPILL_VALUE_BYTES = 500,    /* of a value that stays in an answer beside the file */
+    SPILL_HEAD_LINES = 15,      /* that a preview of more than both has */
     SPILL_TAIL_LINES = 5,
     SPILL_BYTES_MAX = 64 * 1024 * 1024, /* of one file: the first ones */
 };

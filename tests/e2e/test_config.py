@@ -87,7 +87,9 @@ def test_a_good_file_in_json(check):
         "timeout_seconds": 600, "general_timeout_seconds": 120, "max_context_mb": 8192,
         "output_cap": 8192, "spill_dir": "/spill", "max_grep_results": 100,
         "use_toon_encoding": True, "require_exploration_before_final": False,
-        "min_exploration_calls": 1, "web_domains": [], "redact_credentials": True}
+        "min_exploration_calls": 1, "web_domains": [], "redact_credentials": True,
+        "max_output_preview": 1500, "use_semantic": True, "semantic_threshold": 0.7}
+    assert answer["redact_credentials"] is False
     assert [agent["id"] for agent in answer["agents"]] == ["ana", "default"]
     assert answer["inbound_bindings"][0]["repl"]["allowed_runtimes"] == ["python"]
 
@@ -105,6 +107,9 @@ def test_a_good_file_in_json(check):
     ("explore:\n  output_caps: 9\n",
      'FILE:2: unknown field "output_caps"', "Possible here: timeout_seconds, general_timeout"),
     ("explore:\n  spill_dir: ../out\n", "FILE:2: spill_dir: ", "/"),
+    ("explore:\n  semantic_threshold: 2\n", 'FILE:2: semantic_threshold: "2" is no number above 0',
+     "Write semantic_threshold: 0.7"),
+    ("explore:\n  max_output_preview: 9999\n", "FILE:2: max_output_preview: 9999", "8192"),
     ("agents:\n- id: ana\n  explore: {web_domain: [a.org]}\n",
      'FILE:3: unknown field "web_domain"', "Possible here: web_domains"),
     ("limits: {pids: 9\n", "FILE:2: not valid YAML", "brackets"),

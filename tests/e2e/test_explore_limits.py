@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from harness import host
+from harness.client import Session
 
 pytestmark = pytest.mark.one_mode
 
@@ -129,6 +130,48 @@ def test_matches_and_tables_are_as_the_configuration_says(explorer):
         "['1: a', '2: a', '[... truncated at 2 results]']")
     session.exec("for n in range(9): open(f'{n}.txt', 'w').close()")
     assert "toon" not in ask(session, "list_dir", toon=True).json
+
+
+SIMILAR = "disk full on host alpha after the nightly backup of all users was written "
+
+
+@pytest.mark.parametrize("settings, refs", [
+    ("", ["G1"]), ("use_semantic: false", []), ("semantic_threshold: 0.999", []),
+    ("semantic_threshold: 0.05", ["G1"])])
+def test_results_refer_to_those_that_they_resemble(explorer, settings, refs):
+    session = explorer(settings)
+    load(session, f"{SIMILAR}\n{SIMILAR.replace('alpha', 'gamma')} later\n".encode())
+    session.exec("grep('alpha', context_lines=0); grep('gamma', context_lines=0)")
+    told = session.client.call("GET", f"{session.path}/state")
+    assert told["tree"]["nodes"]["G2"]["refs"] == refs
+
+
+def test_a_long_output_is_shown_as_far_as_the_configuration_says(explorer):
+    for settings, shown in (("", 1500), ("max_output_preview: 100", 100),
+                            ("max_output_preview: 8192", 8192)):
+        answer = explorer(f"output_cap: 100\n{settings}").exec("print('é文' * 20_000)")
+        lines = answer.stdout.splitlines()
+        assert [len(lines[i]) for i in (1, 3)] == [shown - shown // 3, shown // 3 - 1]
+        assert lines[2] == f"[... {40_001 - shown} chars ...]"
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_credentials_are_hidden_where_the_configuration_says(launch, everywhere):
+    config = f"default_profile: min\nredact_credentials: {str(everywhere).lower()}\n"
+    client = launch(config=config).client
+    secret = "ghp_" + "a1B2" * 9
+    shown = "[REDACTED:github_pat]" if everywhere else secret
+    code = f"key = {secret[:9]!r} + {secret[9:]!r}; print(key); key"
+    session = client.spawn()
+    answer = session.exec(code)
+    assert (answer.stdout, answer["value"]["text"]) == (shown + "\n", f"'{shown}'")
+    once = client.call("POST", "/v1/exec", {"code": code, "profile": "min"})
+    assert shown in once["stdout"] and (secret in str(once)) is not everywhere
+    book = client.request("GET", f"/v1/notebooks/{session.id}/export?format=ipynb").body.decode()
+    assert shown in book and (secret in book) is not everywhere
+    bash = Session(client, client.call("POST", "/v1/sessions", {"runtime": "bash"}))
+    said = bash.exec(f"a={secret[:9]}; echo ${{a}}{secret[9:]}")
+    assert said.stdout == shown + "\n"
 
 
 def test_cells_that_explore_have_their_own_time(explorer):
