@@ -200,23 +200,24 @@ static void desk_describe(const struct explore_text *t, uint64_t start, uint64_t
     json_put_member_text(o, "first_line", buf_str(&line), line.len);
 }
 
-/* The text of a piece, as far as there is room for it. */
-static void desk_put_piece(const struct explore_text *t, uint64_t start, uint64_t end, size_t *room,
-                           struct json_out *o)
+/* The text of a piece, as far as it is wanted and there is room for it. */
+static void desk_put_piece(const struct explore_text *t, uint64_t start, uint64_t end,
+                           uint64_t most, size_t *room, struct json_out *o)
 {
     _buf_ struct buf text = BUF_INIT(EXPLORE_ANSWER_MAX);
     size_t from = explore_text_seek(t, start);
-    size_t stop = explore_text_copy(t, from, t->len, end - start, room, &text);
+    size_t stop = explore_text_copy(t, from, t->len, MIN(end - start, most), room, &text);
     json_put_member_text(o, "text", buf_str(&text), text.len);
     json_put_member_true(o, "is_cut", explore_text_chars(t, stop) < end);
 }
 
 static int desk_chunk(struct desk *desk, const json_t *request, struct json_out *o, struct err *e)
 {
-    uint64_t n, overlap;
+    uint64_t n, overlap, text_chars;
     const struct explore_text *t = desk_text(desk, request, e);
     if (t == NULL || desk_number(request, "n_chunks", 4, EXPLORE_CHUNKS_MAX, &n, e) < 0 ||
-        desk_number(request, "overlap", 200, INT64_MAX, &overlap, e) < 0)
+        desk_number(request, "overlap", 200, INT64_MAX, &overlap, e) < 0 ||
+        desk_number(request, "text_chars", INT64_MAX, INT64_MAX, &text_chars, e) < 0)
         return -1;
     bool is_described = json_is_true(json_object_get(request, "is_described"));
     bool has_text = json_is_true(json_object_get(request, "has_text"));
@@ -233,7 +234,7 @@ static int desk_chunk(struct desk *desk, const json_t *request, struct json_out 
         json_put_member_int(o, "start", (int64_t)start);
         json_put_member_int(o, "end", (int64_t)end);
         if (has_text)
-            desk_put_piece(t, start, end, &room, o);
+            desk_put_piece(t, start, end, text_chars, &room, o);
         json_put_member_int(o, "char_count", (int64_t)(end - start));
         if (is_described)
             desk_describe(t, start, end, o);

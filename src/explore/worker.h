@@ -9,7 +9,7 @@
  *       -> {"bytes","chars","lines","is_text"}
  *   {"op":"peek","source":K,"n":500,"offset":0}
  *       -> {"text","offset","chars"}, and "is_cut":true if the text is shorter than it should be,
- *          because an answer has at most EXPLORE_ANSWER_MAX bytes
+ *          because an answer has at most EXPLORE_ANSWER_MAX bytes: "left" characters of those asked for
  *   {"op":"grep","source":K,"pattern":…,"context_lines":2,"max_results":100,"is_literal":false,
  *    "is_cased":false,"threads":0}
  *       -> {"hits":[{"line","text","before":[…],"after":[…]}],"count","is_cut"}; lines from 1,
@@ -18,7 +18,8 @@
  *          position if the pattern is wrong, ERR_LIMIT if it is too expensive
  *   {"op":"chunk","source":K,"n_chunks":4,"overlap":200}
  *       -> {"chunks":[{"index","start","end","char_count"}]}, and with "is_described":true
- *          "line_count" and "first_line", the beginning of the first that is not empty */
+ *          "line_count" and "first_line", the beginning of the first that is not empty; with
+ *          "has_text":true "text", of at most "text_chars", and "is_cut":true if that is not all */
 #pragma once
 
 #include "base/buf.h"

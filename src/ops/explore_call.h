@@ -6,6 +6,9 @@
 #include "policy/config.h"
 #include "session/exploring.h"
 
+/* Of a text that is divided. */
+enum { CHUNKS_DEFAULT = 4, CHUNKS_MAX = 20, CHUNKS_OVERLAP = 200, CHUNKS_OVERLAP_MAX = 100000 };
+
 #define OP_PARAM_CONTEXT                                                                           \
     {                                                                                              \
         .name = "context", .type = OP_TEXT, .min = 1, .max = EXPLORING_NAME_MAX,                   \

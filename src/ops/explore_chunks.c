@@ -1,10 +1,7 @@
-/* explore.chunks and explore.summaries: a text in pieces. Daemon; on the loop; the text is divided
- * in the session's box. */
+/* explore.chunks: a text in pieces. Daemon; on the loop; the text is divided in the session's box. */
 #include "ops/explore_call.h"
 #include "session/session.h"
 #include "wire/json.h"
-
-enum { CHUNKS_DEFAULT = 4, CHUNKS_MAX = 20, CHUNKS_OVERLAP = 200, CHUNKS_OVERLAP_MAX = 100000 };
 
 static const struct op_param explore_chunks_params[] = {
     OP_PARAM_SESSION,
@@ -81,104 +78,6 @@ const struct op op_explore_chunks = {
     .doc = "Divides a context, or a file of the workspace, into pieces of about the same size.",
     .run = explore_chunks_run,
     .result = &shape_chunks,
-    .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TIMEOUT) | OP_ERR(TOO_LARGE),
-    .example = "{\"session_id\": \"$explored\", \"n_chunks\": 2}",
-};
-
-/* ---- summaries ------------------------------------------------------------------------------- */
-
-#define CHUNKS_NO_MODEL "no model is configured: what is said of each piece was counted, not read"
-
-static void explore_summaries_on_done(void *context, json_t *result)
-{
-    struct call *call = context;
-    struct session *session = explore_call_session(call);
-    if (session == NULL)
-        return;
-    _buf_ struct buf query = BUF_INIT(KIB * 16), found = BUF_INIT(KIB * 64);
-    json_t *chunks = json_object_get(result, "chunks"), *chunk;
-    size_t i;
-    json_array_foreach(chunks, i, chunk) {
-        json_t *summary =
-            json_sprintf("[no model] chars %lld-%lld, %lld lines, begins: %s",
-                         (long long)json_integer_value(json_object_get(chunk, "start")),
-                         (long long)json_integer_value(json_object_get(chunk, "end")),
-                         (long long)json_integer_value(json_object_get(chunk, "line_count")),
-                         json_string_value(json_object_get(chunk, "first_line")));
-        buf_printf(&found, "%s%s", i > 0 ? "\n" : "", json_string_value(summary));
-        json_object_set_new(chunk, "summary", summary);
-    }
-    buf_printf(&query, "task='%s', n_chunks=%lld%s", call_text(call, "task", ""),
-               (long long)call_int(call, "n_chunks", CHUNKS_DEFAULT), explore_call_place(call));
-    explore_call_note(call, session, "summarize_chunks", buf_str(&query), buf_str(&found),
-                      found.len);
-    explore_call_reply(call, 200,
-                       json_pack("{s:O, s:s}", "chunks", chunks, "note", CHUNKS_NO_MODEL));
-}
-
-static const struct explore_listener explore_summaries_listener = {
-    .on_done = explore_summaries_on_done, .on_failed = explore_call_failed};
-
-static void explore_summaries_run(struct call *call)
-{
-    explore_call_ask(call,
-                     json_pack("{s:s, s:I, s:I, s:b}", "op", "chunk", "n_chunks",
-                               (json_int_t)call_int(call, "n_chunks", CHUNKS_DEFAULT), "overlap",
-                               (json_int_t)call_int(call, "overlap", CHUNKS_OVERLAP),
-                               "is_described", true),
-                     &explore_summaries_listener);
-}
-
-static const struct op_param explore_summaries_params[] = {
-    OP_PARAM_SESSION,
-    {.name = "task", .type = OP_TEXT, .max = 4000, .doc = "What the summaries are for."},
-    {.name = "n_chunks",
-     .type = OP_INT,
-     .min = 1,
-     .max = CHUNKS_MAX,
-     .doc = "How many pieces; default 4."},
-    {.name = "overlap",
-     .type = OP_INT,
-     .max = CHUNKS_OVERLAP_MAX,
-     .doc = "How many characters two of them share; default 200."},
-    OP_PARAM_CONTEXT,
-    OP_PARAM_TEXT_FILE,
-    OP_PARAM_QUIET,
-    {0},
-};
-
-static const struct op_member explore_summary_members[] = {
-    {"index", OP_INT, .is_always = true, .doc = "Which one, from 0."},
-    {"start", OP_INT, .is_always = true, .doc = "How many characters come before."},
-    {"end", OP_INT, .is_always = true, .doc = "Where it ends, likewise."},
-    {"char_count", OP_INT, .is_always = true, .doc = "How many characters it has."},
-    {"line_count", OP_INT, .is_always = true, .doc = "How many lines."},
-    {"first_line", OP_TEXT, .is_always = true,
-     .doc = "The first that is not empty; its beginning."},
-    {"summary", OP_TEXT, .is_always = true, .doc = "All of that as a line."},
-    {0},
-};
-static const struct op_shape shape_summary = {"chunk_summary", explore_summary_members,
-                                              "What is known of a piece of a text."};
-static const struct op_member explore_summaries_members[] = {
-    {"chunks", OP_LIST, .is_always = true, .shape = &shape_summary, .doc = "The pieces, in order."},
-    {"note", OP_TEXT, .is_always = true, .doc = "What the summaries are made by."},
-    {0},
-};
-static const struct op_shape shape_summaries = {"chunk_summaries", explore_summaries_members,
-                                                "A text in pieces, each with what it is."};
-
-const struct op op_explore_summarize_chunks = {
-    .name = "explore.summarize_chunks",
-    .method = "POST",
-    .path = "/v1/sessions/{session_id}/explore/summaries",
-    .subject = OP_ON_CONTEXT,
-    .flags = OP_READ_ONLY | OP_FROM_CODE,
-    .params = explore_summaries_params,
-    .doc = "Divides a text as explore.chunks does and says of each piece where it lies, how many "
-           "lines it has and how it begins.",
-    .run = explore_summaries_run,
-    .result = &shape_summaries,
     .errors = OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TIMEOUT) | OP_ERR(TOO_LARGE),
     .example = "{\"session_id\": \"$explored\", \"n_chunks\": 2}",
 };

@@ -230,6 +230,34 @@ def test_a_server_that_misbehaves_costs_the_call(tools, eventually, name, words)
     assert eventually(works) == {"sum": 2}
 
 
+def test_a_model_summarizes_pieces(tools):
+    """The endpoint says again what it was asked; SECRET is nothing for it."""
+    session, secret = tools.session, "ghp_" + "a1B2" * 9
+    text = "first line\n" + f"key {secret}\n" + "x" * 50_000
+    session.client.call("PUT", f"{session.path}/contexts/context", text.encode())
+    told = session.client.call("POST", f"{session.path}/explore/summaries", {
+        "task": "find keys", "n_chunks": 2, "overlap": 0})
+    first, second = told["chunks"]
+    assert first["read_chars"] == 20_000 and first["first_line"] == "first line"
+    for said in ("parrot: user: Summarize a part", "part 1 of 2", "find keys", "first line\n",
+                 "Only its beginning is shown", "[REDACTED:github_pat]"):
+        assert said in first["summary"], said
+    assert secret not in first["summary"] and second["summary"].count("x" * 19_000) == 1
+    assert told["note"].startswith("by the model of the configuration")
+    assert session.value("summarize_chunks(n_chunks=1)[0]['summary'][:30]") == (
+        "'parrot: user: Summarize a part'")
+    assert session.value("get_exploration_log().strategy()['strategy_type']") == "'delegated'"
+
+
+def test_what_a_model_cannot_summarize_is_counted(launch):
+    config = "default_profile: min\ntoolbox:\n  llm: {http: 'http://127.0.0.1:1/x', model: none}\n"
+    session = launch(config=config).client.spawn(explore=True)
+    session.client.call("PUT", f"{session.path}/contexts/context", b"first\nsecond\n")
+    told = session.client.call("POST", f"{session.path}/explore/summaries", {"n_chunks": 1})
+    assert told["chunks"][0]["summary"] == "[no model] chars 0-13, 2 lines, begins: first"
+    assert "127.0.0.1" in told["note"] and told["note"].endswith("no model has read it")
+
+
 def test_a_model_answers_code(tools):
     value = tools.session.value
     assert value("llm_call('hi', system='be short')") == "'parrot: system: be short; user: hi'"

@@ -694,7 +694,9 @@ export interface ChunkSummary {
   line_count: number;
   /** The first that is not empty; its beginning. */
   first_line: string;
-  /** All of that as a line. */
+  /** How many the model has read: the first ones. */
+  read_chars?: number;
+  /** What the model says; without one, all of that. */
   summary: string;
 }
 
@@ -3748,7 +3750,7 @@ export class Operations {
   exploreDocSearch(args: ExploreDocSearchArgs, options?: CallOptions): Promise<Search>;
   /**
    * Divides a text as explore.chunks does and says of each piece where it lies, how many lines
-   * it has and how it begins.
+   * it has and how it begins; the model of the configuration (toolbox.llm) says what is in it.
    */
   exploreSummarizeChunks(args: ExploreSummarizeChunksArgs, options?: CallOptions): Promise<ChunkSummaries>;
   /** Lists an archive of the workspace. */

@@ -1138,7 +1138,7 @@ export class Operations {
 
   /**
    * Divides a text as explore.chunks does and says of each piece where it lies, how many lines
-   * it has and how it begins.
+   * it has and how it begins; the model of the configuration (toolbox.llm) says what is in it.
    */
   exploreSummarizeChunks(args, options) {
     return this._json(EXPLORE_SUMMARIZE_CHUNKS, args, options);

@@ -571,7 +571,8 @@ class Operations:
                                  context: t.Optional[str] = None, file_path: t.Optional[str] = None,
                                  quiet: t.Optional[bool] = None) -> shapes.ChunkSummaries:
         """Divides a text as explore.chunks does and says of each piece where it lies, how many
-        lines it has and how it begins.
+        lines it has and how it begins; the model of the configuration (toolbox.llm) says what is in
+        it.
 
         session_id: The session.
         task: What the summaries are for.

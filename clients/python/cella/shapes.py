@@ -599,6 +599,8 @@ class _ChunkSummaryAlways(t.TypedDict):
 class ChunkSummary(_ChunkSummaryAlways, total=False):
     """What is known of a piece of a text."""
 
+    read_chars: int
+
 
 class _ArchiveAlways(t.TypedDict):
     format: str

@@ -321,8 +321,9 @@ class Functions:
         )
 
     def summarize_chunks(self, task: str = "", n_chunks: int = 4, overlap: int = 200) -> Any:
-        """The context in pieces, each with its place, its lines and how it begins; no model reads
-        them: [{index, start, end, char_count, line_count, first_line, summary}]."""
+        """The context in pieces, each with its place, its lines and how it begins, and what the
+        configured model says of it, if there is one: [{index, start, end, char_count, line_count,
+        first_line, summary}]."""
         args = {"task": task, "n_chunks": n_chunks, "overlap": overlap}
         return self._told(lambda: self._call("explore.summarize_chunks", args)["chunks"])
 
