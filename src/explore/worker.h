@@ -9,7 +9,8 @@
  *       -> {"bytes","chars","lines","is_text"}
  *   {"op":"peek","source":K,"n":500,"offset":0}
  *       -> {"text","offset","chars"}, and "is_cut":true if the text is shorter than it should be,
- *          because an answer has at most EXPLORE_ANSWER_MAX bytes: "left" characters of those asked for
+ *          because an answer has at most EXPLORE_ANSWER_MAX bytes: "left" characters of those asked
+ * for
  *   {"op":"grep","source":K,"pattern":…,"context_lines":2,"max_results":100,"is_literal":false,
  *    "is_cased":false,"threads":0}
  *       -> {"hits":[{"line","text","before":[…],"after":[…]}],"count","is_cut"}; lines from 1,

@@ -1,6 +1,7 @@
 /* Archives of the workspace, read without unpacking them by hand: explore.archive_open,
  * explore.archive_file, explore.archive_search, explore.archive_extract. Daemon; on the loop. */
 #include "explore/archive.h"
+#include "explore/chars.h"
 #include "ops/explore_call.h"
 #include "session/session.h"
 #include "wire/json.h"
@@ -10,7 +11,7 @@ enum { ARCHIVE_PEEK_DEFAULT = 10000, ARCHIVE_PEEK_MAX = 1000000 };
 #define OP_PARAM_ARCHIVE                                                                           \
     {                                                                                              \
         .name = "file_path", .type = OP_TEXT, .is_required = true, .min = 1, .max = 1024,          \
-        .doc = "The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z."                 \
+        .doc = "The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF."       \
     }
 #define EXPLORE_ARCHIVE_ERRORS                                                                     \
     (OP_ERR(CONFLICT) | OP_ERR(GONE) | OP_ERR(LIMIT) | OP_ERR(TIMEOUT) | OP_ERR(TOO_LARGE) |       \
@@ -28,6 +29,59 @@ static bool explore_archive_note(struct call *call, const char *tool, const char
     explore_call_note(call, session, tool, buf_str(&query), found != NULL ? found : "",
                       found != NULL ? strlen(found) : 0);
     return true;
+}
+
+/* ---- a PDF is an archive of one text --------------------------------------------------------- */
+
+#define ARCHIVE_PDF_TEXT "text.txt"
+
+static bool explore_archive_is_pdf(const struct call *call)
+{
+    const char *path = call_text(call, "file_path", "");
+    size_t len = strlen(path);
+    return len > 4 && strcasecmp(path + len - 4, ".pdf") == 0;
+}
+
+/* Its text is counted, as one that is peeked at. */
+static void explore_archive_on_pdf(void *context, json_t *result)
+{
+    struct call *call = context;
+    if (explore_archive_note(call, "archive_open", "", "1 file"))
+        explore_call_reply(call, 200,
+                           json_pack("{s:s, s:[{s:s, s:O, s:s}], s:i}", "format", "pdf", "files",
+                                     "name", ARCHIVE_PDF_TEXT, "size",
+                                     json_object_get(result, "bytes"), "type", "file", "total", 1));
+}
+
+static const struct explore_listener explore_archive_pdf_listener = {
+    .on_done = explore_archive_on_pdf, .on_failed = explore_call_failed};
+
+static void explore_archive_refuse_pdf(struct call *call, enum err_code code, const char *what)
+{
+    struct err e;
+    err_set(&e, code, "a PDF has %s", what);
+    err_advise(&e,
+               "Its text is the file " ARCHIVE_PDF_TEXT ", and peek() and grep() read it, too.");
+    call_fail(call, &e);
+}
+
+/* Lines of a search by the session's worker, as those of archives. */
+static void explore_archive_take_pdf(json_t *result)
+{
+    json_t *hits = json_array(), *hit;
+    size_t i;
+    json_array_foreach(json_object_get(result, "hits"), i, hit) {
+        const json_t *text = json_object_get(hit, "text");
+        size_t ignored, len = chars_prefix(json_string_value(text), json_string_length(text),
+                                           ARCHIVE_MATCH_CHARS, &ignored);
+        json_array_append_new(hits, json_pack("{s:s, s:O, s:o}", "file", ARCHIVE_PDF_TEXT, "line",
+                                              json_object_get(hit, "line"), "match",
+                                              json_stringn(json_string_value(text), len)));
+    }
+    json_object_set_new(result, "hits", hits);
+    json_object_set_new(result, "files_searched", json_integer(1));
+    json_object_set_new(result, "skipped", json_array());
+    json_object_del(result, "count");
 }
 
 /* ---- what is in it --------------------------------------------------------------------------- */
@@ -60,6 +114,13 @@ static const struct explore_listener explore_archive_open_listener = {
 
 static void explore_archive_open_run(struct call *call)
 {
+    if (explore_archive_is_pdf(call)) {
+        if (call_text(call, "inside", NULL) != NULL)
+            explore_archive_refuse_pdf(call, ERR_INVALID, "no archives inside");
+        else
+            explore_call_ask(call, json_pack("{s:s}", "op", "open"), &explore_archive_pdf_listener);
+        return;
+    }
     json_t *request = json_pack("{s:s}", "op", "archive_list");
     if (call_text(call, "inside", NULL) != NULL)
         json_object_set_new(request, "inside", json_string(call_text(call, "inside", "")));
@@ -124,7 +185,7 @@ static void explore_archive_file_on_done(void *context, json_t *result)
 {
     struct call *call = context;
     _buf_ struct buf what = BUF_INIT(KIB * 8);
-    buf_printf(&what, ", name='%s'", call_text(call, "member", ""));
+    buf_printf(&what, ", name='%s'", call_text(call, "member", ARCHIVE_PDF_TEXT));
     if (!explore_archive_note(call, "archive_file", buf_str(&what),
                               json_string_value(json_object_get(result, "text"))))
         return;
@@ -137,6 +198,13 @@ static const struct explore_listener explore_archive_file_listener = {
 
 static void explore_archive_file_run(struct call *call)
 {
+    if (explore_archive_is_pdf(call)) {
+        if (strcmp(call_text(call, "member", ""), ARCHIVE_PDF_TEXT) != 0) {
+            explore_archive_refuse_pdf(call, ERR_NOT_FOUND, "no such file");
+            return;
+        }
+        json_object_del(call->args, "member");
+    }
     explore_call_ask(call,
                      json_pack("{s:s, s:I, s:I}", "op", "peek", "n",
                                (json_int_t)call_int(call, "n", ARCHIVE_PEEK_DEFAULT), "offset",
@@ -208,6 +276,8 @@ static void explore_archive_search_on_done(void *context, json_t *result)
     struct call *call = context;
     char found[64];
     _buf_ struct buf what = BUF_INIT(KIB * 8);
+    if (explore_archive_is_pdf(call))
+        explore_archive_take_pdf(result);
     json_t *hits = json_object_get(result, "hits"), *hit;
     size_t i;
     json_array_foreach(hits, i, hit)
@@ -228,10 +298,18 @@ static const struct explore_listener explore_archive_search_listener = {
 
 static void explore_archive_search_run(struct call *call)
 {
+    json_int_t most = (json_int_t)call_int(call, "max_results", ARCHIVE_HITS_MAX);
+    if (explore_archive_is_pdf(call)) {
+        explore_call_ask(call,
+                         json_pack("{s:s, s:s, s:i, s:I, s:b}", "op", "grep", "pattern",
+                                   call_text(call, "query", ""), "context_lines", 0, "max_results",
+                                   most, "is_literal", true),
+                         &explore_archive_search_listener);
+        return;
+    }
     explore_call_ask(call,
                      json_pack("{s:s, s:s, s:I}", "op", "archive_search", "query",
-                               call_text(call, "query", ""), "max_results",
-                               (json_int_t)call_int(call, "max_results", ARCHIVE_HITS_MAX)),
+                               call_text(call, "query", ""), "max_results", most),
                      &explore_archive_search_listener);
 }
 
@@ -298,6 +376,10 @@ static const struct explore_listener explore_archive_extract_listener = {
 
 static void explore_archive_extract_run(struct call *call)
 {
+    if (explore_archive_is_pdf(call)) {
+        explore_archive_refuse_pdf(call, ERR_INVALID, "nothing to unpack");
+        return;
+    }
     explore_call_ask(call,
                      json_pack("{s:s, s:s}", "op", "archive_unpack", "to",
                                explore_call_path(call_text(call, "to", ""))),

@@ -1,4 +1,5 @@
-/* explore.chunks: a text in pieces. Daemon; on the loop; the text is divided in the session's box. */
+/* explore.chunks: a text in pieces. Daemon; on the loop; the text is divided in the session's box.
+ */
 #include "ops/explore_call.h"
 #include "session/session.h"
 #include "wire/json.h"

@@ -548,6 +548,14 @@ def test_a_pdf_is_its_text(explorer):
     explorer.put("paper.pdf", pdf.page("BT /F1 12 Tf 72 720 Td (Disk failures in practice) Tj ET"))
     assert "Disk failures in practice" in look(explorer, "peek(file_path='paper.pdf')")
     assert look(explorer, "grep('FAILURES', 'paper.pdf', 0)")[0].endswith("in practice")
+    told = look(explorer, "dict(archive_open('paper.pdf'))")
+    assert (told["format"], told["total"]) == ("pdf", 1)
+    assert "Disk failures in practice" in look(explorer, "archive_file('text.txt')")
+    (hit,) = look(explorer, "list(archive_search('FAILURES'))")
+    assert (hit["archive"], hit["file"], hit["match"].strip()) == (
+        "paper.pdf", "text.txt", "Disk failures in practice")
+    assert "[ERROR: a PDF has no such file" in explorer.value("archive_file('other')")
+    assert "[ERROR: a PDF has nothing to unpack" in explorer.value("archive_extract()")
     explorer.put("bad.pdf", b"%PDF-1.4 nothing")
     assert "[ERROR: the file is no PDF" in explorer.value("peek(file_path='bad.pdf')")
 

@@ -2630,7 +2630,7 @@ export interface ExploreSummarizeChunksArgs {
 export interface ExploreArchiveOpenArgs {
   /** The session. */
   session_id: string;
-  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z. */
+  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF. */
   file_path: string;
   /** An archive inside of it, by its name: inner.zip */
   inside?: string;
@@ -2643,7 +2643,7 @@ export interface ExploreArchiveOpenArgs {
 export interface ExploreArchiveFileArgs {
   /** The session. */
   session_id: string;
-  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z. */
+  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF. */
   file_path: string;
   /** The file, as it is listed; of an archive inside: inner.zip!/notes.txt */
   member: string;
@@ -2658,7 +2658,7 @@ export interface ExploreArchiveFileArgs {
 export interface ExploreArchiveSearchArgs {
   /** The session. */
   session_id: string;
-  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z. */
+  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF. */
   file_path: string;
   /** A text; upper and lower case are the same. */
   query: string;
@@ -2673,7 +2673,7 @@ export interface ExploreArchiveSearchArgs {
 export interface ExploreArchiveExtractArgs {
   /** The session. */
   session_id: string;
-  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z. */
+  /** The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF. */
   file_path: string;
   /** The folder below /workspace; default: /workspace itself. */
   to?: string;

@@ -604,7 +604,7 @@ class AsyncOperations:
         """Lists an archive of the workspace.
 
         session_id: The session.
-        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z.
+        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF.
         inside: An archive inside of it, by its name: inner.zip
         quiet: Leaves the call out of the research tree and the log.
         toon: Adds the answer as TOON, where that is shorter.
@@ -619,7 +619,7 @@ class AsyncOperations:
         """Shows some characters of a file in an archive; of a PDF in it, of its text.
 
         session_id: The session.
-        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z.
+        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF.
         member: The file, as it is listed; of an archive inside: inner.zip!/notes.txt
         n: How many characters; default 10000.
         offset: How many come before; default 0.
@@ -636,7 +636,7 @@ class AsyncOperations:
         """Searches the text files of an archive for a text.
 
         session_id: The session.
-        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z.
+        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF.
         query: A text; upper and lower case are the same.
         max_results: How many at most; default 50.
         quiet: Leaves the call out of the research tree and the log.
@@ -652,7 +652,7 @@ class AsyncOperations:
         """Unpacks an archive of the workspace into a folder of it.
 
         session_id: The session.
-        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z.
+        file_path: The archive, below /workspace: zip, tar, gz, bz2, xz, zstd or 7z; or a PDF.
         to: The folder below /workspace; default: /workspace itself.
         quiet: Leaves the call out of the research tree and the log.
         """
