@@ -72,6 +72,9 @@ def test_names_and_links_that_lead_out_are_left_alone(daemon, explorer):
     assert explorer.value("sorted(__import__('os').listdir('out'))") == "['link', 'ok.txt']"
     assert explorer.value("__import__('os').listdir('out/link')") == "['evil-name']"
     assert [path.parent.name for path in daemon.data.rglob("evil-name")] in ([], ["link"])
+    assert not [folder for folder in daemon.data.parents if (folder / "evil-name").exists()]
+    assert explorer.value("[p for p in ('/evil-name', '/workspace/evil-name', '/etc/evil-name',"
+                          " '/tmp/evil-name') if __import__('os').path.exists(p)]") == "[]"
     assert "not followed" in explorer.value("archive_file('hard', 'bad.tar')")
 
 
@@ -140,6 +143,39 @@ def test_pages_that_never_end_or_lead_away(launch, pages):
                                          {"url": f"http://{pages}/{path}"})
         assert message in refused.json["error"]["message"]
     assert session.client.call("GET", f"{session.path}/contexts")["contexts"] == []
+
+
+@pytest.mark.one_mode
+def test_a_redirection_to_a_name_that_is_private_goes_nowhere(launch):
+    """The second server is named by a list that does not have its address."""
+    asked = []
+
+    class Hidden(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+
+    class Leading(Pages):
+        def do_GET(self):
+            self.send_response(302)
+            self.send_header("Location", f"http://{self.path[1:]}/secret")
+            self.end_headers()
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hidden) as hidden, \
+            http.server.ThreadingHTTPServer(("127.0.0.1", 0), Leading) as leading:
+        for server in (hidden, leading):
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        first, name = f"127.0.0.1:{leading.server_port}", f"localhost:{hidden.server_port}"
+        config = f"default_profile: min\nexplore:\n  web_domains: ['{first}', '{name}']\n"
+        session = launch(config=config).client.spawn(explore=True)
+        private = "127.0.0.1, which is no address of the public Internet"
+        for to, told in ((name, private), (f"127.0.0.1:{hidden.server_port}", "not among"),
+                         ("metadata.google.internal", "not among")):
+            answer = session.value(f"web_fetch('http://{first}/{to}')")
+            assert "[ERROR: " in answer and told in answer, answer
+        assert private in session.value(f"web_fetch('http://{name}/')")
+        for server in (hidden, leading):
+            server.shutdown()
+    assert asked == []
 
 
 SHRINKS = """
