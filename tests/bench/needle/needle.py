@@ -165,8 +165,23 @@ def tokens_of(texts):
     return economy.count_tokens(SOURCE / "build/economy", texts)
 
 
+def approaches(row, toon, as_json):
+    """The smallest text, way by way."""
+    sample, explored, archived = tokens_of([row["sample"], row["explored"], row["archived"]])
+    whole = round(row["text"] / len(row["sample"]) * sample)
+    ways = [("all of it in the model's context", whole), ("`peek` and `grep`", explored),
+            ("archive functions", archived),
+            (f"a table of 60 files as TOON ({as_json} as JSON, "
+             f"{100 - 100 * toon / as_json:.0f} % fewer)", toon)]
+    lines = ["| approach | tokens | factor |", "|---|--:|--:|"]
+    lines += [f"| {way} | {tokens} | {whole / tokens:.0f}× |" for way, tokens in ways]
+    return [*lines, ""]
+
+
 def report(rows):
-    lines = ["| text | all of it | explored | fewer | in an archive | fewer | cells | seconds |",
+    toon, as_json = tokens_of([rows[0]["toon"], rows[0]["json"]])
+    lines = approaches(rows[0], toon, as_json)
+    lines += ["| text | all of it | explored | fewer | in an archive | fewer | cells | seconds |",
              "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for row in rows:
         sample, explored = tokens_of([row["sample"], row["explored"]])
@@ -187,9 +202,6 @@ def report(rows):
             lines.append(f"| {row['text'] / 1e6:.1f} MB | {row['calls']} | {peer['calls']} | "
                          f"{explored} | {of_peer} (+ {rules} before) | {row['seconds']:.2f} | "
                          f"{peer['seconds']:.2f} |")
-    toon, as_json = tokens_of([rows[0]["toon"], rows[0]["json"]])
-    lines += ["", f"A folder of 60 files: {as_json} tokens as JSON, {toon} as TOON "
-                  f"({100 - 100 * toon / as_json:.0f} % fewer)."]
     return "\n".join(lines) + "\n"
 
 
