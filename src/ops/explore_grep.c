@@ -96,7 +96,7 @@ static json_t *explore_grep_surroundings(const json_t *hit)
     size_t skip = chars > BEFORE_MAX
                       ? chars_prefix(buf_str(&before), before.len, chars - BEFORE_MAX, &ignored)
                       : 0;
-    buf_append(&all, before.data + skip, before.len - skip);
+    buf_append(&all, buf_str(&before) + skip, before.len - skip);
     buf_append(&all, json_string_value(text), json_string_length(text));
     if (json_array_size(json_object_get(hit, "after")) > 0)
         buf_append_char(&all, '\n');
