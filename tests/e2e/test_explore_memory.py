@@ -217,7 +217,7 @@ def test_tools_for_models(daemon, client, spawn, forget):
     model.initialize({})
     names = [tool["name"] for tool in model.request("tools/list")["tools"]]
     model.close()
-    assert names == ["context", "peek", "grep", "recall", "outcome"]
+    assert names == ["context", "peek", "grep", "explore", "recall", "outcome"]
 
 
 def test_the_command_line(daemon, spawn, forget):
