@@ -9,7 +9,7 @@ import sys
 import zipfile
 
 import pytest
-from harness import host
+from harness import host, mcp
 from harness.daemon import SOURCE
 
 pytestmark = pytest.mark.one_mode
@@ -43,6 +43,19 @@ def home(cella, tmp_path_factory):
     run(cella, "stop", "--data", folder / "data")
 
 
+def serves_mcp(program, home):
+    """An SDK's first words to `cella mcp`, and a cell."""
+    said = [("initialize", {"protocolVersion": mcp.LEGACY, "capabilities": {},
+                            "clientInfo": {"name": "tests", "version": "1"}}),
+            ("tools/list", {}), ("tools/call", {"name": "run", "arguments": {"code": "6*7"}})]
+    lines = [json.dumps({"jsonrpc": "2.0", "id": i, "method": method, "params": params})
+             for i, (method, params) in enumerate(said)]
+    told = [json.loads(line)["result"] for line in
+            run(program, "mcp", env=home, input="\n".join(lines)).splitlines()]
+    return (told[0]["serverInfo"]["name"] == "cella" and len(told[1]["tools"]) == 5 and
+            mcp.text_of(told[2]).startswith("42"))
+
+
 def test_the_wheel_brings_the_program_and_the_client(dist, home, tmp_path):
     run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
     run(sys.executable, "-m", "pip", "--python", tmp_path / "venv", "install", "--no-index",
@@ -52,6 +65,7 @@ def test_the_wheel_brings_the_program_and_the_client(dist, home, tmp_path):
     script = "import cella\nwith cella.Session() as s: print(s.run('6 * 7'), cella.__version__)"
     assert run(python, "-c", script, env=home, cwd=tmp_path) == f"42 {version()}\n"  # starts one
     assert run(program, "exec", "1 + 1", env=home) == "2\n"
+    assert serves_mcp(program, home)
 
 
 def test_the_package_of_npm_brings_the_program_and_the_client(dist, home, tmp_path):
@@ -65,6 +79,7 @@ def test_the_package_of_npm_brings_the_program_and_the_client(dist, home, tmp_pa
     node = shutil.which("node")
     assert run(node, tmp_path / "try.mjs", env=home) == "42\n"
     assert run(program, "exec", "1 + 1", env=home) == "2\n"
+    assert serves_mcp(program, home)
 
 
 def test_a_missing_library_is_named_with_its_package(cella, tmp_path):

@@ -11,6 +11,7 @@ from harness import host, shapes
 from harness.daemon import SOURCE
 from harness.stage import Stage, bytes_for, png
 
+from opened import NAMES, opened
 from test_python import CALLED, has_text, kind_of
 
 pytestmark = pytest.mark.one_mode
@@ -41,6 +42,17 @@ def calls(stage):
         if has_text(op):
             yield op, {"method": call["method"] + "Text", "kind": "text",
                        "args": stage.fill(op["example"])}
+
+
+def test_operations_that_need_a_configuration(launch):
+    with opened(launch) as (daemon, arguments_of):
+        made = [{"method": method_name(name), "kind": "json", "args": arguments_of[name]}
+                for name in NAMES]
+        answers = json.loads(node("every_operation.mjs", {"CELLA_DATA": str(daemon.data)},
+                                  input=json.dumps(made)))
+    for name, answer in zip(NAMES, answers, strict=True):
+        TABLE.check_result(TABLE.by_name[name], answer, name)
+        assert "https://id.example.com" in str(answer) or "Hello web" in str(answer)
 
 
 def test_every_operation_answers_its_example(daemon, client):

@@ -11,6 +11,8 @@ from harness import host, shapes
 from harness.daemon import SOURCE
 from harness.stage import Stage, bytes_for, png
 
+from opened import NAMES, opened
+
 sys.path.insert(0, str(SOURCE / "clients/python"))
 
 import cella  # noqa: E402
@@ -18,10 +20,7 @@ import cella  # noqa: E402
 pytestmark = pytest.mark.one_mode
 
 TABLE = shapes.table()
-# Metadata of OAuth is there where issuers are configured: test_auth_jwt.py; pages of the web where
-# domains are: test_explore.py.
-CALLED = [op for op in TABLE.operations
-          if not op["name"].startswith("oauth.") and op["name"] != "explore.web_fetch"]
+CALLED = [op for op in TABLE.operations if op["name"] not in NAMES]
 
 
 @pytest.fixture
@@ -78,6 +77,16 @@ def test_every_operation_answers_its_example(local, client):
             answer.close()
         else:
             answer.close()
+
+
+def test_operations_that_need_a_configuration(launch):
+    with opened(launch) as (daemon, arguments_of), \
+            cella.Client(data=str(daemon.data), start=False) as local:
+        for name in NAMES:
+            op = TABLE.by_name[name]
+            answer = method_of(local, op)(**arguments_of[name])
+            TABLE.check_result(op, answer, name)
+            assert "https://id.example.com" in str(answer) or "Hello web" in str(answer)
 
 
 @pytest.mark.slow
