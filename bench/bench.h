@@ -22,6 +22,7 @@ enum bench_id {
     BENCH_LIVE_IPYTHON,
     BENCH_MCP_HTTP,
     BENCH_MCP_STDIO,
+    BENCH_MCP_POSIT,
     BENCH_TOOLS_BUILT_IN,
     BENCH_TOOLS_UPSTREAM,
     BENCH_TOOLS_DIRECT,
@@ -415,6 +416,8 @@ int bench_agent_script(json_t **ret_script, struct err *e);
  * BENCH_N_KINDS: only to warm up. */
 int bench_peer_agent(struct bench *b, struct bench_peer *p, const json_t *script,
                      enum bench_id cell, enum bench_id all, struct err *e);
+/* Asks posit-mcp-repl for tools/call of `1+1`; adds them as samples. */
+int bench_posit_call(struct bench *b, enum bench_id id, size_t n, struct err *e);
 /* Runs the imports of the data profile in posit-mcp-repl. */
 int bench_posit_import(struct bench *b, struct err *e);
 

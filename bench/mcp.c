@@ -1,5 +1,5 @@
 /* A tool that is called by a client of the Model Context Protocol: over HTTP, and over the standard
- * input of `cella mcp`. cella-bench. */
+ * input of `cella mcp`; beside it posit-mcp-repl. cella-bench. */
 #include "base/clock.h"
 #include "bench/child.h"
 
@@ -7,7 +7,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-enum { MCP_CALLS = 400, MCP_WARM_UPS = 100, MCP_BUDGET_MS = 4000, MCP_ANSWER_MS = 60 * 1000 };
+enum {
+    MCP_POSIT_CALLS = 20,
+    MCP_CALLS = 400,
+    MCP_WARM_UPS = 100,
+    MCP_BUDGET_MS = 4000,
+    MCP_ANSWER_MS = 60 * 1000
+};
 
 #define MCP_MESSAGE                                                                                \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"run\","        \
@@ -117,6 +123,15 @@ static int mcp_round(struct bench *b, void *subject, unsigned index, struct err 
     return mcp_calls(b, m, BENCH_MCP_HTTP, BENCH_MCP_STDIO, MCP_CALLS, e);
 }
 
+/* Some hundred milliseconds each, so that a few are enough. One that fails is not measured. */
+static void mcp_posit(struct bench *b)
+{
+    struct err e;
+    if (bench_need_posit(b) && (bench_posit_call(b, BENCH_N_KINDS, 3, &e) < 0 ||
+                                bench_posit_call(b, BENCH_MCP_POSIT, MCP_POSIT_CALLS, &e) < 0))
+        bench_posit_give_up(b, &e);
+}
+
 int bench_run_mcp(struct bench *b, struct err *e)
 {
     struct mcp_bench *m = mem_alloc(sizeof(*m));
@@ -128,6 +143,8 @@ int bench_run_mcp(struct bench *b, struct err *e)
     if (status == 0)
         status = bench_rounds(
             b, &(struct bench_series){mcp_round, m, .least = 8, .budget_ms = MCP_BUDGET_MS}, e);
+    if (status == 0)
+        mcp_posit(b);
     bench_http_close(&m->http);
     cleanup_fd(&m->stdio); /* which ends it */
     if (m->pid > 0)

@@ -225,6 +225,16 @@ int bench_posit_import(struct bench *b, struct err *e)
     return ask_with_code(&b->posit, "import", imports, &answer, e);
 }
 
+int bench_posit_call(struct bench *b, enum bench_id id, size_t n, struct err *e)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "call %zu\n", n);
+    _json_ json_t *answer = NULL;
+    if (ask(&b->posit, line, &answer, e) < 0)
+        return -1;
+    return add_times(b, id, answer, e);
+}
+
 int bench_agent_script(json_t **ret_script, struct err *e)
 {
     const char *text = bench_embedded_file("agent_cells");

@@ -3,6 +3,7 @@ to do on stdin and answering on stdout, one line of JSON each, as peer_ipython.p
 carries this file inside and runs it with `python3 -c`, the path of the server behind it.
 
     import CODE_JSON   runs CODE in the REPL                              -> {}
+    call N             N cells of `1+1`                                   -> {"ns": [...]}
     agent SCRIPT_JSON  the cells of agent_cells.json, one after the other -> {"ns": [...]}
 """
 
@@ -62,6 +63,17 @@ class Server:
             self.process.kill()
 
 
+def calls(server, n):
+    took = []
+    for _ in range(n):
+        began = time.perf_counter_ns()
+        result = server.call("1+1")
+        took.append(time.perf_counter_ns() - began)
+        if not any(item.get("text", "").startswith("2") for item in result["content"]):
+            raise RuntimeError(f"1+1 gave {result}")
+    return took
+
+
 def agent(server, script):
     # A figure that stays open costs it time in every cell; those of the script before are not ours.
     server.run("import matplotlib.pyplot; matplotlib.pyplot.close('all')")
@@ -83,6 +95,8 @@ def answer(server, line):
         if "Traceback" in text:
             raise RuntimeError(text)
         return {}
+    if verb == "call":
+        return {"ns": calls(server, int(rest))}
     if verb == "agent":
         return {"ns": agent(server, json.loads(rest))}
     raise RuntimeError(f"no such command: {verb}")
