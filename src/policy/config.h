@@ -69,6 +69,12 @@ struct config_binding {
     struct config_repl repl;
 };
 
+/* Web pages whose scripts may ask, beside those of the daemon's own address. */
+struct config_origins {
+    const char *const *names; /* https://app.example.org, in lower case */
+    size_t n;
+};
+
 /* What is kept of what sessions do. */
 struct config_notebook {
     uint32_t max_cells;       /* of one; what runs beyond that is not recorded */
@@ -154,6 +160,7 @@ struct config {
     struct toolbox_settings toolbox;
     struct config_toolbox_rules toolbox_rules; /* of agents that have none of their own */
     struct config_oauth oauth;
+    struct config_origins origins;
     const char
         *mcp_tools;     /* sets of tools for clients of MCP that name none, with commas between */
     struct arena arena; /* owns all of the above */
@@ -170,6 +177,7 @@ enum {
     CONFIG_BUDGET_MAX = 16 * 1024 * 1024,
     CONFIG_AGENT_BYTES = 64, /* of an agent's id and of a plugin's name */
     CONFIG_ISSUERS_MAX = 16,
+    CONFIG_ORIGINS_MAX = 32,
     CONFIG_ISSUER_LIST_MAX = 16, /* audiences, keys or scopes of one */
     CONFIG_CEILING_PIDS = 4096,
     CONFIG_CEILING_DISK_MB = 100 * 1024,

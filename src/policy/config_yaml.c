@@ -42,6 +42,49 @@ static int read_mcp_tools(struct reader *r, const struct reader_field *f, void *
     return 0;
 }
 
+/* As browsers write them: a scheme, a host in lower case, a port unless it is the usual one. Each
+ * is one place: a pattern would let in whoever can have a name that fits. */
+static bool is_origin(const char *text)
+{
+    const char *host = strncmp(text, "https://", 8) == 0  ? text + 8
+                       : strncmp(text, "http://", 7) == 0 ? text + 7
+                                                          : "";
+    bool is_v6 = host[0] == '[';
+    size_t len =
+        is_v6 ? strcspn(host, "]") + 1 : strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789.-");
+    if (len == 0 || len > strlen(host) ||
+        (is_v6 && strspn(host + 1, "0123456789abcdef:") != len - 2))
+        return false;
+    const char *port = host + len;
+    size_t digits = port[0] == ':' ? strspn(port + 1, "0123456789") : 0;
+    return port[0] == '\0' || (digits >= 1 && digits <= 5 && port[1 + digits] == '\0');
+}
+
+static int read_origins(struct reader *r, const struct reader_field *f, void *object)
+{
+    struct config_origins *origins = (void *)((char *)object + f->offset);
+    const char *items[CONFIG_ORIGINS_MAX];
+    size_t n = 0;
+    int more;
+    if (reader_expect_list(r, f->name, "[\"https://app.example.org\"]") < 0)
+        return -1;
+    while ((more = reader_next_item(r)) > 0) {
+        if (reader_expect_text(r, f->name, ITEM_MAX_BYTES) < 0)
+            return -1;
+        if (n < CONFIG_ORIGINS_MAX && is_origin(reader_scalar(r))) {
+            items[n++] = reader_keep(r);
+            continue;
+        }
+        reader_fail(r, "allowed_origins: \"%.*s\" is no origin, or there are more than %d",
+                    reader_shown(r), reader_scalar(r), CONFIG_ORIGINS_MAX);
+        return err_advise(r->e, "Write each as browsers do: https://app.example.org or "
+                                "http://localhost:3000, without a path; there are no wildcards.");
+    }
+    origins->names = arena_copy(&r->config->arena, items, n * sizeof(*items));
+    origins->n = n;
+    return more;
+}
+
 /* Profiles. */
 
 /* "import x", "from x import y" or a bare dotted name: anything else would not be executed by the
@@ -285,6 +328,7 @@ static const struct reader_field config_fields[] = {
     {"toolbox", config_read_toolbox, 0, 0, 0},
     {"oauth", config_read_oauth, offsetof(struct config, oauth), 0, 0},
     {"mcp_tools", read_mcp_tools, 0, 0, 0},
+    {"allowed_origins", read_origins, offsetof(struct config, origins), 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 

@@ -213,6 +213,7 @@ void conn_send_as(struct conn *c, int status, const char *type, const struct buf
                                                     .content_length = (int64_t)body->len,
                                                     .is_keep_alive = c->is_keep_alive,
                                                     .challenge = challenge,
+                                                    .origin = c->origin,
                                                     .allow = allow,
                                                     .total = c->call.range_total});
     struct iovec parts[] = {
@@ -220,6 +221,22 @@ void conn_send_as(struct conn *c, int status, const char *type, const struct buf
         {(void *)(uintptr_t)buf_str(body), body->len},
     };
     conn_write(c, parts, c->is_head_only ? 1 : 2);
+}
+
+void conn_send_preflight(struct conn *c)
+{
+    struct buf *head = &c->server->head;
+    buf_clear(head);
+    c->is_keep_alive = c->http.state == HTTP1_COMPLETE && c->http.is_keep_alive;
+    http1_write_head(head, &(struct http1_response){.status = 204,
+                                                    .content_type = CONN_JSON,
+                                                    .content_length = HTTP1_LENGTH_UNTIL_CLOSE,
+                                                    .is_keep_alive = c->is_keep_alive,
+                                                    .origin = c->origin,
+                                                    .more = guard_preflight_headers});
+    conn_write(c, &(struct iovec){head->data, head->len}, 1);
+    arena_free(&c->call.arena);
+    conn_move(c, CONN_FLUSHING);
 }
 
 void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow)
@@ -267,6 +284,7 @@ void conn_advance(struct conn *c)
         return;
     }
     http1_next(&c->http);
+    c->origin = NULL;
     conn_move(c, CONN_READING);
     c->wait = WAIT_NOTHING; /* the next request has deadlines of its own */
     c->deadline_ms = 0;

@@ -73,7 +73,8 @@ struct conn {
     struct http1_parser http;
     struct buf pending; /* input that arrived while a call was open */
     struct target target;
-    size_t known_len; /* of the raw target: what follows belongs to a server in a session */
+    size_t known_len;   /* of the raw target: what follows belongs to a server in a session */
+    const char *origin; /* of the page that asks, if it is listed; in the head. Else NULL */
     struct guard_caller caller;           /* of this request; in the call's arena */
     const struct route *route;            /* NULL if an endpoint has it */
     const struct conn_endpoint *endpoint; /* NULL if an operation has it */
@@ -107,6 +108,8 @@ void conn_move(struct conn *c, enum conn_state to);
 #define CONN_JSON "application/json"
 void conn_send_as(struct conn *c, int status, const char *type, const struct buf *body,
                   const char *allow);
+/* To a browser that asks whether a script may ask. */
+void conn_send_preflight(struct conn *c);
 void conn_send_error(struct conn *c, int status, const struct err *e, const char *allow);
 void conn_write(struct conn *c, const struct iovec *parts, size_t n_parts);
 void conn_answered(struct conn *c);  /* the answer was written: ends the call */

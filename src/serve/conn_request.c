@@ -28,11 +28,15 @@ static int check_head(struct conn *c, char *ret_allow, struct err *e)
     const char *raw = http1_target(&c->http);
     c->is_head_only = strcmp(http1_method(&c->http), "HEAD") == 0;
     ret_allow[0] = '\0';
+    c->origin = NULL;
     c->known_len = route_known_len(&s->routes, raw);
     if (target_parse(&c->call.arena, raw, c->known_len, &c->target, e) < 0)
         return -1;
-    if (!c->is_local && guard_check_browser(&c->http, c->is_loopback, e) < 0)
+    if (!c->is_local &&
+        guard_check_browser(&c->http, c->is_loopback, s->config.policy, &c->origin, e) < 0)
         return -1;
+    if (c->origin != NULL && guard_is_preflight(&c->http))
+        return 0;
     c->route = route_find(&s->routes, http1_method(&c->http), &c->target, ret_allow);
     bool is_public = c->route != NULL && c->route->op->flags & OP_PUBLIC;
     bool is_free = is_public || c->is_local || s->config.key == NULL;
@@ -85,7 +89,9 @@ static void head_complete(struct conn *c, bool has_more)
                     e.code == ERR_INVALID);
         return;
     }
-    if (c->endpoint != NULL) {
+    if (c->origin != NULL && guard_is_preflight(&c->http)) {
+        conn_send_preflight(c); /* a browser shows no key before it may */
+    } else if (c->endpoint != NULL) {
         if (http1_limit_body(&c->http, c->endpoint->body_max) < 0)
             conn_request_refuse_malformed(c);
         else if (!has_more)

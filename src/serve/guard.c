@@ -49,7 +49,32 @@ static bool is_own_origin(const char *origin, const char *host, bool is_loopback
                : strcasecmp(authority, host) == 0;
 }
 
-int guard_check_browser(const struct http1_parser *request, bool is_loopback, struct err *e)
+static const char *guard_listed_origin(const struct policy *policy, const char *origin)
+{
+    const struct config_origins *listed = policy != NULL ? &policy->config->origins : NULL;
+    for (size_t i = 0; listed != NULL && i < listed->n; i++)
+        if (strcmp(listed->names[i], origin) == 0)
+            return origin;
+    return NULL;
+}
+
+bool guard_is_preflight(const struct http1_parser *request)
+{
+    return strcmp(http1_method(request), "OPTIONS") == 0 &&
+           http1_header(request, "access-control-request-method", NULL) != NULL;
+}
+
+/* The key is sent by the script, so that nothing is allowed that a browser would send by itself. */
+const char guard_preflight_headers[] =
+    "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, PATCH, DELETE\r\n"
+    "Access-Control-Allow-Headers: Accept, Authorization, Cella-Agent, Content-Type, "
+    "If-None-Match, If-Range, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
+    "Mcp-Session-Id, Prefer, Range\r\n"
+    "Access-Control-Allow-Private-Network: true\r\n"
+    "Access-Control-Max-Age: 600\r\n";
+
+int guard_check_browser(const struct http1_parser *request, bool is_loopback,
+                        const struct policy *policy, const char **ret_origin, struct err *e)
 {
     const char *host = http1_header(request, "host", NULL);
     if (is_loopback && host != NULL && !guard_is_loopback_host(host)) {
@@ -57,11 +82,15 @@ int guard_check_browser(const struct http1_parser *request, bool is_loopback, st
         return err_advise(e, "Use http://127.0.0.1:PORT or http://localhost:PORT.");
     }
     const char *origin = http1_header(request, "origin", NULL);
-    if (origin != NULL && !is_own_origin(origin, host, is_loopback)) {
-        err_set(e, ERR_FORBIDDEN, "requests from pages of another origin are not taken");
-        return err_advise(e, "Call from a program, or from a page of this server.");
-    }
-    return 0;
+    *ret_origin = NULL;
+    if (origin == NULL || is_own_origin(origin, host, is_loopback))
+        return 0;
+    *ret_origin = guard_listed_origin(policy, origin);
+    if (*ret_origin != NULL)
+        return 0;
+    err_set(e, ERR_FORBIDDEN, "requests from pages of another origin are not taken");
+    return err_advise(e, "Call from a program, or list the page's origin in the configuration: "
+                         "allowed_origins.");
 }
 
 /* ---- key and tokens -------------------------------------------------------------------------- */

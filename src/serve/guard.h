@@ -8,8 +8,14 @@
 struct policy;
 
 /* On a loopback listener Host and Origin must name this machine (DNS rebinding); elsewhere an
- * Origin must be the Host itself. */
-int guard_check_browser(const struct http1_parser *request, bool is_loopback, struct err *e);
+ * Origin must be the Host itself, or one that the configuration lists (NULL if there is none): that
+ * is *ret_origin, which may read the answer, else NULL. */
+int guard_check_browser(const struct http1_parser *request, bool is_loopback,
+                        const struct policy *policy, const char **ret_origin, struct err *e);
+/* True if a browser asks by this request whether a script may make another. */
+bool guard_is_preflight(const struct http1_parser *request);
+/* What is said to a browser that asks so. */
+extern const char guard_preflight_headers[];
 
 /* Whom a request speaks for. */
 struct guard_caller {

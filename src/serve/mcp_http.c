@@ -87,6 +87,7 @@ static void http_write_head(struct mcp_http *h, int status, const char *type, in
                                               .content_length = length,
                                               .is_keep_alive = c->is_keep_alive,
                                               .allow = status == 405 ? c->endpoint->allow : NULL,
+                                              .origin = c->origin,
                                               .more = more});
 }
 

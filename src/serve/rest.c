@@ -51,7 +51,8 @@ void rest_start_stream(struct conn *c)
                                        .content_type = SSE_CONTENT_TYPE,
                                        .content_length = is_chunked ? HTTP1_LENGTH_CHUNKED
                                                                     : HTTP1_LENGTH_UNTIL_CLOSE,
-                                       .is_keep_alive = c->is_keep_alive});
+                                       .is_keep_alive = c->is_keep_alive,
+                                       .origin = c->origin});
     conn_write(c, &(struct iovec){head->data, head->len}, 1);
 }
 
@@ -282,6 +283,7 @@ static void download_send_head(struct conn *c, const struct call_file *file, int
                                .content_type = file->type,
                                .content_length = is_known ? HTTP1_LENGTH_UNTIL_CLOSE : length,
                                .is_keep_alive = c->is_keep_alive,
+                               .origin = c->origin,
                                .file_name = file->name,
                                .tag = file->tag,
                                .version = file->version,

@@ -122,6 +122,7 @@ struct http1_response {
     const char *version;   /* in quotes, of a file that may be fetched in parts; else NULL */
     bool is_part;          /* `content_length` bytes from `first` on, of `total` */
     int64_t first, total;  /* `total` also with the status 416 */
+    const char *origin;    /* of a page that may read this; NULL if none may */
     const char *more;      /* other headers, each with its line end; NULL if none */
 };
 

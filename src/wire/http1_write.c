@@ -66,6 +66,12 @@ void http1_write_head(struct buf *out, const struct http1_response *response)
         buf_printf(out, "WWW-Authenticate: %s\r\n", response->challenge);
     if (response->allow != NULL)
         buf_printf(out, "Allow: %s\r\n", response->allow);
+    if (response->origin != NULL)
+        buf_printf(out,
+                   "Access-Control-Allow-Origin: %s\r\nVary: Origin\r\n"
+                   "Access-Control-Expose-Headers: Content-Disposition, Content-Range, ETag, "
+                   "Mcp-Session-Id, WWW-Authenticate\r\n",
+                   response->origin);
     if (response->more != NULL)
         buf_append_str(out, response->more);
     if (response->file_name != NULL) {
