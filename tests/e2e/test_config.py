@@ -101,7 +101,8 @@ def test_a_good_file_in_json(check):
     *((f"allowed_origins: ['{origin}']\n", f'FILE:1: allowed_origins: "{origin}" is no origin',
        "there are no wildcards") for origin in (
         "*", "null", "https://*.example.org", "https://a.org/", "a.org", "https://", "ftp://a.org",
-        "https://A.org", "https://a.org:", "https://a.org:123456", "https://u@a.org", "http://[x]")),
+        "https://A.org", "https://a.org:", "https://a.org:123456", "https://u@a.org",
+        "http://[x]")),
     ("agents:\n- id: ana\n  repl:\n    enable: true\n",
      'FILE:4: unknown field "enable"', "Possible here: enabled, allowed_runtimes"),
     ("pool: 4\nagents:\n- id: ana\n- id: ana\n",

@@ -1,4 +1,4 @@
-"""Web pages of other origins: those that the configuration lists may ask, with the key; no other."""
+"""Web pages of other origins: those that the configuration lists may ask, with the key."""
 
 import json
 
