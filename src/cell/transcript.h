@@ -52,7 +52,8 @@ struct transcript_item {
     uint64_t serial; /* which one it is, from 1 on; an update gives it another */
     bool is_stream;
     bool is_value;
-    bool is_aside; /* for the answer alone: the row has no place for it */
+    bool is_aside; /* for the answer alone, as an echo is, and all text of a cell that is not
+                      recorded: the row has no place for it */
     bool is_note;  /* stands for an output that was too large */
     bool is_late;  /* it was shown after the value, which comes before it */
     bool is_same;  /* `text` is what `news` is, too */
@@ -73,7 +74,7 @@ struct transcript_stream {
     uint64_t total;        /* bytes written so far */
     uint64_t told;         /* bytes that earlier answers were about */
     uint64_t until;        /* the end of what the answer that is being made tells */
-    uint64_t untold_lines; /* line ends in what is not told yet */
+    uint64_t untold_lines; /* line ends in what is not told yet: each answer begins anew */
 };
 
 struct transcript {

@@ -78,7 +78,8 @@ struct op_param {
     enum op_meaning means;
     bool is_required;
     bool is_nullable; /* null says the same as leaving it out */
-    int64_t min, max; /* INT: the range. TEXT, FILE: length in bytes. TEXTS, LIST: entries */
+    int64_t min, max; /* INT: the range. TEXT, FILE: length in bytes, more is a 413. TEXTS,
+                         LIST: entries */
     const char *const *choices;     /* CHOICE: NULL-terminated */
     const struct op_param *members; /* OBJECT, LIST */
     const char *doc;

@@ -25,7 +25,8 @@ struct lifespan {
     uint64_t suspended_at_ms; /* wall clock: since when it is suspended, or last was */
     uint64_t died_ms;         /* monotonic: since when it is dead */
     bool wants_rest;          /* the session is to be suspended once it is saved */
-    bool is_stale; /* it may be due earlier than before; until settle.c has passed that on */
+    bool is_stale; /* a time-out has changed: it may be due earlier than before; until settle.c has
+                      passed that on */
 };
 
 /* The session may be due earlier than the timer is set to. */
