@@ -503,7 +503,7 @@ _cella() {
         esac
         ;;
     new)
-        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --user --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --name --labels --data --url --key --json --help" kind=nothing
+        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --user --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --name --labels --tools --tool-deadline --data --url --key --json --help" kind=nothing
         case $previous in
         -r | --runtime) kind=words words="python node bash" ;;
         -p | --profile) kind=nothing words="" ;;
@@ -529,6 +529,8 @@ _cella() {
         --isolation) kind=words words="shared per_cell" ;;
         --name) kind=nothing words="" ;;
         --labels) kind=nothing words="" ;;
+        --tools) kind=nothing words="" ;;
+        --tool-deadline) kind=nothing words="" ;;
         --data) kind=dirs words="" ;;
         --url) kind=nothing words="" ;;
         --key) kind=nothing words="" ;;

@@ -475,6 +475,8 @@ complete -c cella -n '__cella_is new' -l debug -d 'Whether its processes may tra
 complete -c cella -n '__cella_is new' -l isolation -x -a 'shared per_cell' -d 'shared (the default): its cells run in one process; per_cell: each has a fresh one, with the state that could be saved after the one before.'
 complete -c cella -n '__cella_is new' -l name -x -d 'What it can be called instead of its id: letters, digits, ".", "_" and "-"'
 complete -c cella -n '__cella_is new' -l labels -x -d 'Texts to find it by, up to 16, by name.'
+complete -c cella -n '__cella_is new' -l tools -x -d 'Tools that the caller hands in: code calls them as those of the toolbox, the answer is tool_call_required then, and exec.tool_results answers them.'
+complete -c cella -n '__cella_is new' -l tool-deadline -x -d 'How long such a call may wait for its result before the cell is stopped; default: five minutes.'
 complete -c cella -n '__cella_is new' -l data -x -a '(__fish_complete_directories)' -d 'the daemon'\''s data directory (also CELLA_DATA)'
 complete -c cella -n '__cella_is new' -l url -x -d 'talk to http://HOST:PORT instead (also CELLA_URL)'
 complete -c cella -n '__cella_is new' -l key -x -d 'the key for --url (also CELLA_KEY; else DIR/key)'

@@ -740,6 +740,8 @@ _cella() {
             '--isolation[shared (the default)\: its cells run in one process; per_cell\: each has a fresh one, with the state that could be saved after the one before.]:value:(shared per_cell)' \
             '--name[What it can be called instead of its id\: letters, digits, ".", "_" and "-"]:value: ' \
             '--labels[Texts to find it by, up to 16, by name.]:value: ' \
+            '--tools[Tools that the caller hands in\: code calls them as those of the toolbox, the answer is tool_call_required then, and exec.tool_results answers them.]:value: ' \
+            '--tool-deadline[How long such a call may wait for its result before the cell is stopped; default\: five minutes.]:value: ' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
             '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
             '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \

@@ -15,6 +15,7 @@ static const struct {
     [CELL_QUEUED] = {"queued", "queued", NULL},
     [CELL_RUNNING] = {"running", "running", "RUNNING"},
     [CELL_INPUT] = {"running", "input_required", NULL},
+    [CELL_TOOLS] = {"running", "tool_call_required", NULL},
     [CELL_COMPLETED] = {"completed", "ok", "COMPLETED"},
     [CELL_ERROR] = {"error", "error", "ERROR"},
     [CELL_TIMEOUT] = {"timeout", "timeout", "TIMEOUT"},

@@ -15,14 +15,16 @@ enum {
 enum cell_kind { CELL_CODE, CELL_MARKDOWN, CELL_RAW };
 
 /* The state of a struct cell is changed by cell_move alone: cell_new (queued), queue_begin
- * (running), outcome_record (how it ended) and recording_dropped (it never ran). CELL_INPUT, and
- * running while it is queued, are said in answers only. Rows are written by recording_put, and
- * store/changes.c (edited: idle) and store/recover.c (the daemon was killed: died). */
+ * (running), outcome_record (how it ended) and recording_dropped (it never ran). CELL_INPUT,
+ * CELL_TOOLS, and running while it is queued, are said in answers only. Rows are written by
+ * recording_put, and store/changes.c (edited: idle) and store/recover.c (the daemon was killed:
+ * died). */
 enum cell_state {
     CELL_IDLE,
     CELL_QUEUED,
     CELL_RUNNING,
-    CELL_INPUT, /* it runs, and waits for a line */
+    CELL_INPUT, /* it runs, and waits for a line, */
+    CELL_TOOLS, /* or for results of tools that its caller has handed in */
     CELL_COMPLETED,
     CELL_ERROR,
     CELL_TIMEOUT,

@@ -41,6 +41,7 @@ static const struct {
     {"running", CLI_EXIT_RUNNING},
     {"queued", CLI_EXIT_RUNNING},
     {"input_required", CLI_EXIT_RUNNING},
+    {"tool_call_required", CLI_EXIT_RUNNING},
 };
 
 bool cli_cell_is_status(const json_t *answer, const char *status)
@@ -427,6 +428,29 @@ static void note_advice(const json_t *answer)
     cli_say(STDERR_FILENO, "cella: %s\n", buf_str(&safe));
 }
 
+/* Tools that were handed in are answered by a program, not by this one. */
+static void cell_note_tool_calls(const struct cli_cell *cell, const json_t *answer)
+{
+    size_t i;
+    const json_t *call;
+    _buf_ struct buf names = BUF_INIT(4 * KIB);
+    json_array_foreach(json_object_get(answer, "tool_calls"), i, call) {
+        static const char *const members[] = {"name", "id"};
+        for (size_t k = 0; k < ARRAY_LEN(members); k++) {
+            size_t len = 0;
+            const char *text = cli_json_text(call, members[k], &len);
+            buf_append_str(&names, k > 0 ? " (" : i > 0 ? ", " : "");
+            cli_append_safe(&names, text != NULL ? text : "", len, false);
+        }
+        buf_append_str(&names, ")");
+    }
+    cli_say(STDERR_FILENO,
+            "cella: it waits for whoever handed these tools in: %s\n"
+            "cella: answer with: cella call exec.tool_results session_id=%.8s cell=%lld "
+            "results='[{\"id\": …, \"result\": …}]'\n",
+            buf_str(&names), cell->session_id, (long long)cli_json_int(answer, "number", 0));
+}
+
 int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
 {
     struct cli_show *show = cell->show;
@@ -475,6 +499,8 @@ int cli_cell_finish(struct cli_cell *cell, const json_t *answer)
                 "%s%scella: it waits for a line; give it with: cella input %.8s TEXT\n",
                 buf_str(&safe), safe.len > 0 ? "\n" : "", cell->session_id);
     }
+    if (cli_cell_is_status(answer, "tool_call_required"))
+        cell_note_tool_calls(cell, answer);
     if (cell->wants_names && show->problem == 0)
         cli_show_names(STDERR_FILENO, json_object_get(answer, "names"));
     return show->problem == -EPIPE ? CLI_EXIT_PIPE : cli_cell_exit_status(answer);

@@ -208,7 +208,8 @@ static int exec_run_cell(struct cli_client *c, struct exec_plan *plan, struct er
     /* One that was left running needs its session. */
     bool is_unfinished = cli_cell_is_status(answer, "running") ||
                          cli_cell_is_status(answer, "queued") ||
-                         cli_cell_is_status(answer, "input_required");
+                         cli_cell_is_status(answer, "input_required") ||
+                         cli_cell_is_status(answer, "tool_call_required");
     if (plan->is_temporary && is_unfinished) {
         plan->is_temporary = false;
         plan->is_told = true;

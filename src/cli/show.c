@@ -259,7 +259,8 @@ void cli_show_error(struct cli_show *s, const json_t *answer)
      * made for this cell. */
     bool is_exit = cli_json_is(answer, "status", "died") && cli_json_is(error, "name", "Exited");
     if (cli_json_is(answer, "status", "running") || cli_json_is(answer, "status", "queued") ||
-        cli_json_is(answer, "status", "input_required") || (is_exit && s->is_temporary))
+        cli_json_is(answer, "status", "input_required") ||
+        cli_json_is(answer, "status", "tool_call_required") || (is_exit && s->is_temporary))
         return;
     _buf_ struct buf text = BUF_INIT(16 * MIB);
     _buf_ struct buf told = BUF_INIT(16 * MIB);

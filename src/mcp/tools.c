@@ -198,7 +198,14 @@ static void tools_on_pending(struct mcp_request *rq, json_t *result, const json_
     const char *prompt = rpc_text(pending, "prompt");
     bool is_secret = json_is_true(json_object_get(pending, "is_password"));
     bool is_input = kind != NULL && strcmp(kind, "input") == 0;
-    if (session != NULL && is_input && !is_secret && rq->caps.elicits) {
+    const json_t *calls = json_object_get(pending, "tool_calls");
+    if (calls != NULL) { /* for whoever has handed the tools in: models read the text */
+        json_object_set_new(result, "structuredContent",
+                            json_pack("{s:s, s:s?, s:O, s:O}", "status", "tool_call_required",
+                                      "session", session, "number",
+                                      json_object_get(pending, "exec_id"), "tool_calls", calls));
+        tools_reply(rq, result);
+    } else if (session != NULL && is_input && !is_secret && rq->caps.elicits) {
         tools_keep(rq, result);
         tools_ask(rq, session, prompt != NULL ? prompt : "");
     } else if (session != NULL && !is_input && rq->task != NULL) {

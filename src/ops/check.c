@@ -117,6 +117,22 @@ static int check_list(const struct place *place, json_t *list, struct err *e)
     return 0;
 }
 
+static int check_text_list(const struct place *place, const json_t *list, struct err *e)
+{
+    size_t i;
+    json_t *text;
+    char what[96];
+    snprintf(what, sizeof(what), "must be a list of at most %lld strings",
+             (long long)place->param->max);
+    if (!json_is_array(list) || (int64_t)json_array_size(list) > place->param->max)
+        return wrong(place, ERR_INVALID, what, e);
+    json_array_foreach(list, i, text) {
+        if (!json_is_string(text))
+            return wrong(place, ERR_INVALID, what, e);
+    }
+    return 0;
+}
+
 static int check_value(const struct place *place, json_t *value, struct err *e)
 {
     char name[2 * NAME_MAX_SHOWN];
@@ -142,13 +158,15 @@ static int check_value(const struct place *place, json_t *value, struct err *e)
         return json_is_object(value) ? 0 : wrong(place, ERR_INVALID, "must be an object", e);
     case OP_FILE:
         return json_is_object(value) ? 0 : check_text(place, value, e);
+    case OP_TEXT_LIST:
+        return check_text_list(place, value, e);
     case OP_NUMBER:
     case OP_TIME:
     case OP_SIZE:
     case OP_INT_LIST:
-    case OP_TEXT_LIST:
-    case OP_ANY:
         break; /* of answers */
+    case OP_ANY:
+        break;
     }
     return 0;
 }

@@ -15,6 +15,34 @@ enum {
 const char *const exec_disconnects[] = {"continue", "cancel", NULL};
 const char *const exec_formats[] = {"json", "text", NULL};
 
+const struct op_param exec_tool_members[] = {
+    {.name = "name",
+     .type = OP_TEXT,
+     .is_required = true,
+     .min = 1,
+     .max = 64,
+     .doc = "What code calls it by: a name that no tool of the toolbox has."},
+    {.name = "description", .type = OP_TEXT, .max = 4000, .doc = "What it does."},
+    {.name = "parameters",
+     .type = OP_FREE,
+     .doc = "What it takes: a JSON Schema whose type is \"object\"; or, by name, \"type\", "
+            "\"required\", \"default\" and so on. Default: nothing."},
+    {.name = "read_only", .type = OP_BOOL, .doc = "It changes nothing: plan mode allows it."},
+    {.name = "allowed_callers",
+     .type = OP_TEXT_LIST,
+     .max = 2,
+     .doc = "direct: code itself; chain: calls that are planned together. Default: direct, and "
+            "chain if it is read_only."},
+    {0},
+};
+
+const struct op_param exec_result_members[] = {
+    {.name = "id", .type = OP_TEXT, .is_required = true, .min = 1, .max = 64, .doc = "The call."},
+    {.name = "result", .type = OP_ANY, .doc = "What the tool gave: any JSON, at most 1 MiB."},
+    {.name = "error", .type = OP_TEXT, .min = 1, .max = 4096, .doc = "Or why it failed."},
+    {0},
+};
+
 /* Lives in the call's arena. */
 struct exec_call {
     struct call *call;
@@ -156,6 +184,14 @@ static void put_question(struct json_out *json, const struct exec_question *ques
     json_put_object_end(json);
 }
 
+static void put_tool_calls(struct json_out *json, const json_t *calls)
+{
+    if (json_array_size(calls) == 0)
+        return;
+    json_put_key(json, "tool_calls");
+    json_put_value(json, calls);
+}
+
 static void put_final(struct json_out *json, const json_t *final)
 {
     const json_t *answer = json_object_get(final, "answer");
@@ -177,6 +213,7 @@ static void put_result(struct json_out *json, const struct exec_result *result)
     json_put_member_str(json, "status",
                         cell_state_status(is_queued ? CELL_QUEUED : result->status));
     put_question(json, result->question);
+    put_tool_calls(json, result->tool_calls);
     put_outputs(json, result);
     put_the_value(json, result);
     put_error(json, result->error);
@@ -324,6 +361,7 @@ struct exec_wait exec_call_wait(struct call *call)
         .is_lean = true,
         .wants_script = is_text || is_tool,
         .has_tools = is_tool,
+        .takes_tools = true,
         .session = is_tool ? call->tool->session : NULL,
         .preview = call_has_budget(call) ? 0 : EXEC_PREVIEW_USUAL,
         .has_yield = json_is_integer(json_object_get(call->args, "yield_ms")),
@@ -343,6 +381,7 @@ static enum head_names read_names(const struct call *call)
 
 struct exec_request exec_call_request(struct call *call)
 {
+    const json_t *tools = json_object_get(call->args, "tools");
     return (struct exec_request){
         .timeout_ms = call_timeout_ms(call),
         .names = read_names(call),
@@ -350,6 +389,8 @@ struct exec_request exec_call_request(struct call *call)
         .has_inline_images = call_wants_images(call),
         .has_html = call_bool(call, "html", false),
         .wants_files = call_bool(call, "files", false),
+        .tools = json_is_array(tools) ? tools : NULL,
+        .tool_deadline_ms = (uint32_t)call_int(call, "tool_deadline_ms", 0),
         .wait = exec_call_wait(call),
     };
 }

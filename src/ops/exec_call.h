@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 #include "policy/config.h"
 #include "session/exec.h"
+#include "session/handed.h"
 #include "session/spec.h"
 #include "wire/json.h"
 
@@ -89,6 +90,31 @@ enum {
         .doc = "The answer says which files of /workspace the cell added, changed or removed; it " \
                "waits until they are recorded."                                                    \
     }
+/* What follows is of tools for models, too, who are not told of it. */
+#define EXEC_PARAM_TOOLS(...)                                                                      \
+    {                                                                                              \
+        .name = "tools", .type = OP_LIST, .is_nullable = true, .max = HANDED_TOOLS_MAX,            \
+        .members = exec_tool_members,                                                              \
+        .doc = "Tools that the caller hands in: code calls them as those of the toolbox, the "     \
+               "answer is tool_call_required then, and exec.tool_results answers them.",           \
+        __VA_ARGS__                                                                                \
+    }
+#define EXEC_PARAM_TOOL_DEADLINE(...)                                                              \
+    {                                                                                              \
+        .name = "tool_deadline_ms", .type = OP_INT, .unit = OP_MS, .is_nullable = true, .min = 1,  \
+        .max = HANDED_DEADLINE_MAX_MS,                                                             \
+        .doc = "How long such a call may wait for its result before the cell is stopped; "         \
+               "default: five minutes.",                                                           \
+        __VA_ARGS__                                                                                \
+    }
+#define EXEC_PARAM_RESULTS(...)                                                                    \
+    {                                                                                              \
+        .name = "results", .type = OP_LIST, .max = HANDED_CALLS_MAX,                               \
+        .members = exec_result_members,                                                            \
+        .doc = "What became of calls, by their ids: of each a result or an error.", __VA_ARGS__    \
+    }
+extern const struct op_param exec_tool_members[];
+extern const struct op_param exec_result_members[];
 extern const char *const exec_disconnects[];
 extern const char *const exec_formats[];
 

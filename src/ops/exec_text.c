@@ -8,9 +8,14 @@
  * Nothing that is empty is mentioned, and no name that stands in the code itself. */
 #include "ops/exec_text.h"
 
+#include "base/utf8.h"
+#include "cell/redact.h"
 #include "wire/json.h"
 
-enum { EXEC_TEXT_LISTED_MAX = 8 }; /* names or files of one kind */
+enum {
+    EXEC_TEXT_LISTED_MAX = 8,   /* names or files of one kind */
+    EXEC_TEXT_ARGS_SHOWN = 300, /* bytes of a call's arguments */
+};
 
 static void text_begin_line(struct buf *out)
 {
@@ -200,6 +205,34 @@ static void exec_text_put_session(struct buf *out, const struct exec_reader *rea
         buf_printf(out, "%ssession=\"%s\"", before, reader->session);
 }
 
+/* Calls of tools that were handed in, and how they are answered. */
+static void text_put_tool_calls(struct buf *out, const struct exec_result *result,
+                                const struct exec_reader *reader)
+{
+    size_t i;
+    const json_t *call;
+    json_array_foreach(result->tool_calls, i, call) {
+        _free_ char *args = json_dumps(json_object_get(call, "args"), JSON_COMPACT);
+        _buf_ struct buf safe = BUF_INIT(SIZE_MAX / 4);
+        if (args != NULL)
+            redact_text(args, strlen(args), &safe);
+        size_t shown =
+            utf8_valid_prefix(buf_str(&safe), MIN(safe.len, (size_t)EXEC_TEXT_ARGS_SHOWN));
+        buf_printf(out, "[cell %llu calls %s, id %s: %.*s%s]\n",
+                   (unsigned long long)result->exec_id,
+                   json_string_value(json_object_get(call, "name")),
+                   json_string_value(json_object_get(call, "id")), (int)shown, buf_str(&safe),
+                   shown < safe.len ? "…" : "");
+    }
+    if (reader == NULL) {
+        buf_printf(out, "[POST …/exec/%llu/tool_results]\n", (unsigned long long)result->exec_id);
+        return;
+    }
+    buf_append_str(out, "[wait(results=[{id, result}]");
+    exec_text_put_session(out, reader, ", ");
+    buf_append_str(out, ")]\n");
+}
+
 /* What goes on, and how to hear of it. */
 static void text_put_pending(struct buf *out, const struct exec_result *result,
                              const struct exec_reader *reader)
@@ -228,7 +261,9 @@ static void text_put_state(struct buf *out, const struct exec_result *result,
                  : result->has_last_status ? result->last_status
                                            : result->command_status;
     text_begin_line(out);
-    if (result->status == CELL_INPUT || result->status == CELL_RUNNING)
+    if (result->status == CELL_TOOLS)
+        text_put_tool_calls(out, result, reader);
+    else if (result->status == CELL_INPUT || result->status == CELL_RUNNING)
         text_put_pending(out, result, reader);
     /* Of an interpreter that ended the error says how. */
     if ((status != 0 || result->has_exit_code) && result->status != CELL_DIED)

@@ -29,16 +29,16 @@ enum op_param_type {
     OP_CHOICE,
     OP_OBJECT,
     OP_TEXTS,
-    OP_LIST, /* an array of objects, each with `members` */
-    OP_FREE, /* an object of the caller's own; the operation bounds what it keeps of it */
-    OP_FILE, /* a text, or an object that such a text would hold */
-    /* In answers only. */
-    OP_NUMBER,    /* perhaps with a fraction */
-    OP_TIME,      /* a text: RFC 3339 in UTC */
-    OP_SIZE,      /* a number of bytes */
-    OP_INT_LIST,  /* an array of whole numbers */
+    OP_LIST,      /* an array of objects, each with `members` */
+    OP_FREE,      /* an object of the caller's own; the operation bounds what it keeps of it */
+    OP_FILE,      /* a text, or an object that such a text would hold */
     OP_TEXT_LIST, /* an array of texts */
     OP_ANY,       /* whatever the code or the caller made it */
+    /* In answers only. */
+    OP_NUMBER,   /* perhaps with a fraction */
+    OP_TIME,     /* a text: RFC 3339 in UTC */
+    OP_SIZE,     /* a number of bytes */
+    OP_INT_LIST, /* an array of whole numbers */
 };
 enum op_param_place { OP_IN_BODY, OP_IN_PATH, OP_IN_QUERY };
 

@@ -117,6 +117,7 @@ extern const struct op op_session_file_move;
 extern const struct op op_session_file_put;
 extern const struct op op_session_file_stat;
 extern const struct op op_session_get;
+extern const struct op op_exec_tool_results;
 extern const struct op op_session_input;
 extern const struct op op_session_interrupt;
 extern const struct op op_session_list;

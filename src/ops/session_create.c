@@ -1,6 +1,7 @@
 /* session.create: answered when the interpreter is ready, or with why it is not. Daemon; on the
  * loop; a session whose caller went away is ended. */
 #include "ops/create_call.h"
+#include "ops/exec_call.h"
 #include "ops/naming.h"
 #include "wire/json.h"
 
@@ -14,6 +15,8 @@ static const struct op_param session_create_params[] = {
      .doc = "What it can be called instead of its id: letters, digits, \".\", \"_\" and \"-\". No "
             "other living session of the agent may have it."},
     NAMING_PARAM_LABELS("Texts to find it by, up to 16, by name."),
+    EXEC_PARAM_TOOLS(.is_untold = false),
+    EXEC_PARAM_TOOL_DEADLINE(.is_untold = false),
     {0},
 };
 
@@ -45,6 +48,13 @@ static void session_create_run(struct call *call)
     struct session *session;
     struct session_request request;
     if (create_call_read(call, &request, &e) < 0) {
+        call_fail(call, &e);
+        return;
+    }
+    const json_t *tools = json_object_get(call->args, "tools");
+    request.tools = json_is_array(tools) ? tools : NULL;
+    request.tool_deadline_ms = (uint32_t)call_int(call, "tool_deadline_ms", 0);
+    if (request.tools != NULL && handed_check(request.tools, &e) < 0) {
         call_fail(call, &e);
         return;
     }

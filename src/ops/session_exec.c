@@ -14,6 +14,8 @@ static const struct op_param session_exec_params[] = {
     EXEC_PARAM_HTML,
     EXEC_PARAM_FORMAT,
     EXEC_PARAM_FILES,
+    EXEC_PARAM_TOOLS(.is_untold = false),
+    EXEC_PARAM_TOOL_DEADLINE(.is_untold = false),
     {0},
 };
 

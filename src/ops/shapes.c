@@ -320,13 +320,25 @@ static const struct op_member files_members[] = {
 };
 static const struct op_shape shape_files = {"files", files_members, "What a cell did to files."};
 
+static const struct op_member tool_call_members[] = {
+    {"id", OP_TEXT, .is_always = true, .doc = "What exec.tool_results answers it by."},
+    {"name", OP_TEXT, .is_always = true, .doc = "The tool, as it was handed in."},
+    {"args", OP_ANY, .is_always = true, .doc = "Its arguments, which have passed its schema."},
+    {0},
+};
+const struct op_shape shape_tool_call = {"tool_call", tool_call_members,
+                                         "A call that waits for its result."};
+
 static const struct op_member answer_members[] = {
     {"cell_id", OP_TEXT, .doc = "Its id in the notebook."},
     {"number", OP_INT, .is_always = true, .doc = "The cell's number in its session, from 1."},
     {"unrecorded", OP_TEXT, .doc = "Why the notebook does not have it."},
     {"status", OP_TEXT, .is_always = true,
-     .doc = "ok, error, interrupted, timeout, died, queued, running or input_required."},
+     .doc = "ok, error, interrupted, timeout, died, queued, running, input_required or "
+            "tool_call_required."},
     {"input", OP_OBJECT, .shape = &shape_input, .doc = "What it waits for."},
+    {"tool_calls", OP_LIST, .shape = &shape_tool_call,
+     .doc = "Calls of tools that were handed in: exec.tool_results answers them."},
     {"stdout", OP_TEXT, .doc = "What it wrote."},
     {"stderr", OP_TEXT, .doc = "What it wrote."},
     {"value", OP_OBJECT, .shape = &shape_output, .doc = "Its last expression."},

@@ -14,6 +14,7 @@ extern const struct op_shape shape_repl_rules;
 extern const struct op_shape shape_max_limits;
 
 extern const struct op_shape shape_output; /* a typed output */
+extern const struct op_shape shape_tool_call;
 extern const struct op_shape shape_answer; /* of a cell that was run */
 extern const struct op_shape shape_restored;
 extern const struct op_shape shape_lost;

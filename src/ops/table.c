@@ -7,6 +7,7 @@ const struct op *const op_table[] = {
     &op_exec_continue,
     &op_exec_oneshot,
     &op_session_input,
+    &op_exec_tool_results,
     &op_session_interrupt,
     &op_session_output,
     &op_session_names,

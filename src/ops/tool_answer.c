@@ -222,16 +222,21 @@ static void put_pending(struct json_out *json, const struct call *call,
     const char *id = call_text(call, "session_id", call_text(call, "session", ""));
     const struct session *session = session_find(call->engine, id, &ignored);
     bool is_input = result->status == CELL_INPUT;
-    if (session == NULL || (!is_input && result->status != CELL_RUNNING))
+    bool is_tools = result->status == CELL_TOOLS;
+    if (session == NULL || (!is_input && !is_tools && result->status != CELL_RUNNING))
         return;
     json_put_key(json, "pending");
     json_put_object(json);
     json_put_member_str(json, "session", session->name != NULL ? session->name : session->id);
     json_put_member_int(json, "exec_id", (int64_t)result->exec_id);
-    json_put_member_str(json, "kind", is_input ? "input" : "running");
+    json_put_member_str(json, "kind", is_input ? "input" : is_tools ? "tools" : "running");
     if (is_input && result->question != NULL) {
         json_put_member_text(json, "prompt", result->question->prompt, result->question->len);
         json_put_member_true(json, "is_password", result->question->is_password);
+    }
+    if (is_tools) {
+        json_put_key(json, "tool_calls");
+        json_put_value(json, result->tool_calls);
     }
     json_put_object_end(json);
 }
@@ -283,9 +288,10 @@ static const struct op_shape shape_content = {"tool_content", content_members,
 static const struct op_member pending_members[] = {
     {"session", OP_TEXT, .is_always = true, .doc = "The session, by its name if it has one."},
     {"exec_id", OP_INT, .is_always = true, .doc = "The cell's number."},
-    {"kind", OP_TEXT, .is_always = true, .doc = "running or input."},
+    {"kind", OP_TEXT, .is_always = true, .doc = "running, input or tools."},
     {"prompt", OP_TEXT, .doc = "What the cell asks."},
     {"is_password", OP_BOOL, .doc = "Whether what is typed should not be seen."},
+    {"tool_calls", OP_LIST, .shape = &shape_tool_call, .doc = "The calls that wait for results."},
     {0},
 };
 static const struct op_shape shape_pending = {"tool_pending", pending_members,

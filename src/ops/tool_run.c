@@ -27,6 +27,8 @@ static const struct op_param tool_run_params[] = {
      .doc = "Interrupt it then."},
     TOOL_PARAM_YIELD,
     TOOL_PARAM_TOKENS,
+    EXEC_PARAM_TOOLS(.is_untold = true),
+    EXEC_PARAM_TOOL_DEADLINE(.is_untold = true),
     {0},
 };
 

@@ -13,6 +13,7 @@ static const struct op_param tool_wait_params[] = {
     {.name = "interrupt", .type = OP_BOOL, .is_nullable = true, .doc = "Stop it first."},
     TOOL_PARAM_YIELD,
     TOOL_PARAM_TOKENS,
+    EXEC_PARAM_RESULTS(.is_nullable = true, .is_untold = true),
     {0},
 };
 
@@ -30,11 +31,23 @@ static uint64_t wait_number(const struct session *session)
     return exec != NULL ? exec->id : 0;
 }
 
+/* Something that the cell goes on with. */
+static bool wait_gives(const struct call *call)
+{
+    return call_text(call, "input", NULL) != NULL ||
+           json_is_array(json_object_get(call->args, "results"));
+}
+
 static int wait_begin(struct call *call, struct session *session, struct exec **ret, struct err *e)
 {
     const char *line = call_text(call, "input", NULL);
     size_t len = call_text_len(call, "input");
     struct exec_wait wait = exec_call_wait(call);
+    const json_t *results = json_object_get(call->args, "results");
+    if (json_is_array(results)) {
+        uint64_t running = session->running != NULL ? session->running->id : session->ended_exec;
+        return session_tool_results(session, running, results, &wait, ret, e);
+    }
     if (line != NULL) {
         len -= len > 0 && line[len - 1] == '\n';
         return session_input(session, 0, line, len, &wait, ret, e);
@@ -54,7 +67,7 @@ static void tool_wait_run(struct call *call)
     struct session *session = tool_found(call);
     if (session == NULL)
         return;
-    if (call_text(call, "input", NULL) == NULL && wait_number(session) == 0) {
+    if (!wait_gives(call) && wait_number(session) == 0) {
         _buf_ struct buf text = BUF_INIT(KIB);
         buf_append_str(&text, "[nothing runs]");
         tool_reply_text(call, &text);
@@ -78,12 +91,12 @@ static void prepare(struct call *call)
 
 static bool tool_wait_only_reads(const struct call *call)
 {
-    return call_text(call, "input", NULL) == NULL && !call_bool(call, "interrupt", false);
+    return !wait_gives(call) && !call_bool(call, "interrupt", false);
 }
 
 static unsigned tool_wait_uses(const struct call *call)
 {
-    return call_text(call, "input", NULL) != NULL ? OP_RUNS_CODE : 0;
+    return wait_gives(call) ? OP_RUNS_CODE : 0;
 }
 
 const struct op op_tool_wait = {

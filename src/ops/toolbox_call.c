@@ -254,6 +254,51 @@ static void toolbox_call_upstream(struct toolbox_visit *visit)
     visit->call->on_gone = toolbox_call_on_upstream_gone;
 }
 
+/* ---- by whoever handed it in ----------------------------------------------------------------- */
+
+static void toolbox_call_on_handed_done(void *context, json_t *result)
+{
+    struct toolbox_visit *visit = context;
+    visit->call->on_gone = NULL;
+    toolbox_call_keep(visit, result);
+}
+
+static void toolbox_call_on_handed_failed(void *context, const struct err *e)
+{
+    struct toolbox_visit *visit = context;
+    visit->call->on_gone = NULL;
+    toolbox_call_failed(visit, e);
+}
+
+static const struct handed_listener toolbox_call_handed_listener = {
+    .on_done = toolbox_call_on_handed_done, .on_failed = toolbox_call_on_handed_failed};
+
+static void toolbox_call_on_handed_gone(struct call *call)
+{
+    struct toolbox_visit *visit = call->op_state;
+    handed_forget(visit->handed);
+    toolbox_call_release(visit);
+}
+
+/* It is asked of the one who waits for the cell, so no request can make it. */
+static void toolbox_call_handed(struct toolbox_visit *visit, struct session *session)
+{
+    struct err e;
+    visit->handed = NULL;
+    if (visit->call->is_from_code)
+        visit->handed = session_call_handed(session, visit->entry, visit->args,
+                                            &toolbox_call_handed_listener, visit, &e);
+    else
+        err_set(&e, ERR_CONFLICT, "%s is called by cells alone: it was handed in with them",
+                visit->entry->name);
+    if (visit->handed == NULL) {
+        toolbox_call_failed(visit, &e);
+        return;
+    }
+    visit->call->op_state = visit;
+    visit->call->on_gone = toolbox_call_on_handed_gone;
+}
+
 /* ---- by another operation -------------------------------------------------------------------- */
 
 static struct toolbox_visit *toolbox_call_of_inner(struct call *inner)
@@ -344,11 +389,17 @@ static void toolbox_call_operation(struct toolbox_visit *visit)
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
+struct tool_entry *toolbox_entry_of(const struct session *session, const char *name)
+{
+    struct tool_entry *handed = handed_find(session, name);
+    return handed != NULL ? handed : toolbox_find(name);
+}
+
 bool toolbox_rules_allow(const struct call *call, const struct session *session,
                          const struct tool_entry *entry)
 {
     const struct config *config = call->policy != NULL ? call->policy->config : NULL;
-    if (config == NULL)
+    if (config == NULL || entry->maker == TOOLBOX_CALLER)
         return true;
     const struct config_agent *agent = config_find_agent(config, policy_agent_of(session));
     bool has_own = agent != NULL && (agent->toolbox.allow != NULL || agent->toolbox.deny != NULL);
@@ -423,10 +474,10 @@ static void toolbox_call_run(struct call *call)
 {
     struct err e;
     const char *name = call_text(call, "name", "");
-    struct tool_entry *entry = toolbox_find(name);
     struct session *session = call_session(call);
     if (session == NULL)
         return;
+    struct tool_entry *entry = toolbox_entry_of(session, name);
     if ((entry == NULL && toolbox_not_found(name, &e) < 0) ||
         toolbox_call_may(call, session, entry, &e) < 0) {
         toolbox_call_refuse(call, session, &e);
@@ -470,13 +521,21 @@ static void toolbox_call_run(struct call *call)
     case TOOLBOX_UPSTREAM:
         toolbox_call_upstream(visit);
         return;
+    case TOOLBOX_CALLER:
+        toolbox_call_handed(visit, session);
+        return;
     }
 }
 
 /* Plan mode refuses tools that change something. */
 static bool toolbox_call_only_reads(const struct call *call)
 {
-    const struct tool_entry *entry = toolbox_find(call_text(call, "name", ""));
+    struct err ignored;
+    const struct session *session =
+        session_find(call->engine, call_text(call, "session_id", ""), &ignored);
+    if (session == NULL)
+        return true;
+    const struct tool_entry *entry = toolbox_entry_of(session, call_text(call, "name", ""));
     /* What is given as a text that is JSON is not looked into: it might be a write. */
     return entry == NULL || (toolbox_only_reads(entry, json_object_get(call->args, "args")) &&
                              (call_text(call, "json", NULL) == NULL ||

@@ -6,6 +6,7 @@
 
 struct assist;
 struct exploring_order;
+struct handed_call;
 struct upstream_call;
 
 enum { TOOLBOX_LOG_MAX = 1000, TOOLBOX_CHAIN_ID_BYTES = 12 };
@@ -27,7 +28,11 @@ struct toolbox_record {
     const struct err *err; /* for this reason */
 };
 
-/* Whether the configuration lets the session's agent call the tool. */
+/* The tool that a session's code means by a name: one that was handed in to it, or one of the
+ * table; NULL if there is none. */
+struct tool_entry *toolbox_entry_of(const struct session *session, const char *name);
+/* Whether the configuration lets the session's agent call the tool. One that was handed in is its
+ * caller's own affair. */
 bool toolbox_rules_allow(const struct call *call, const struct session *session,
                          const struct tool_entry *entry);
 
@@ -42,6 +47,7 @@ struct toolbox_visit {
     struct exploring_order *order; /* TOOLBOX_HTTP, TOOLBOX_LLM */
     json_t *answers;               /* TOOLBOX_LLM: those that have come; NULL if none */
     struct upstream_call *upstream;
+    struct handed_call *handed; /* TOOLBOX_CALLER */
 };
 
 /* A call has its result: it is told, kept in a file of the workspace if it is long, and noted. The

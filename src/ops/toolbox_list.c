@@ -28,8 +28,10 @@ static void toolbox_list_run(struct call *call)
     const struct session *session = call_session(call);
     if (session == NULL)
         return;
+    const struct tool_entry *handed[2 * HANDED_TOOLS_MAX];
+    size_t n_handed = handed_list(session, handed);
     const struct tool_entry *const *entries = toolbox_entries(&n);
-    if (name != NULL && toolbox_find(name) == NULL) {
+    if (name != NULL && toolbox_entry_of(session, name) == NULL) {
         toolbox_not_found(name, &e);
         call_fail(call, &e);
         return;
@@ -39,11 +41,11 @@ static void toolbox_list_run(struct call *call)
     json_put_object(&json);
     json_put_key(&json, "tools");
     json_put_array(&json);
-    for (size_t i = 0; i < n; i++) {
-        const struct tool_entry *entry = entries[i];
+    for (size_t i = 0; i < n_handed + n; i++) {
+        const struct tool_entry *entry = i < n_handed ? handed[i] : entries[i - n_handed];
         bool is_wanted = (name == NULL || strcmp(name, entry->name) == 0) &&
                          (category == NULL || strcmp(category, entry->category) == 0) &&
-                         toolbox_find(entry->name) == entry &&
+                         toolbox_entry_of(session, entry->name) == entry &&
                          toolbox_rules_allow(call, session, entry);
         if (is_wanted)
             json_put_value(&json, entry->told);
@@ -69,7 +71,8 @@ static const struct op_member tool_entry_members[] = {
     {"allowed_callers", OP_TEXT_LIST, .is_always = true, .doc = "direct, chain."},
     {"destructive", OP_BOOL, .is_always = true, .doc = "It can destroy what was there."},
     {"examples", OP_ANY, .doc = "Arguments of calls."},
-    {"schema", OP_ANY, .doc = "Of an upstream server: all that it says of its arguments."},
+    {"schema", OP_ANY,
+     .doc = "Of an upstream server, or a caller: all that it says of its arguments."},
     {0},
 };
 static const struct op_shape shape_tool_entry = {"tool_entry", tool_entry_members,

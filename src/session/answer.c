@@ -336,6 +336,8 @@ void answer_send(struct exec *exec, const struct exec_outcome *outcome)
         recording_lasting(exec); /* the answer names its cell */
     transcript_begin_answer(t, is_last);
     struct exec_result result = answer_begin(exec, outcome);
+    _json_ json_t *calls = outcome->status == CELL_TOOLS ? handed_told(exec->session) : NULL;
+    result.tool_calls = calls;
     struct exec_error error = {0};
     if (answer_error(outcome, &error))
         result.error = &error;

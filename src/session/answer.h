@@ -12,7 +12,7 @@ struct exec_outcome {
     struct head_verdict verdict; /* the driver's; all zero if there is none */
     const struct death *death;   /* the session ended; NULL if it did not */
     const char *own_name; /* an error of ours takes the place of the driver's; NULL if none */
-    char own_message[96];
+    char own_message[256];
     const char *advice; /* for the error, the driver's or ours; NULL if none */
     double duration_ms;
     size_t bytes; /* that keeping it takes, about */

@@ -166,6 +166,7 @@ static void branch_on_room(void *context, const struct warden_event *event)
 static struct session_request branch_request_of(struct branching *all)
 {
     const struct session *source = all->source;
+    const struct handed_tools *tools = source->handed.tools;
     return (struct session_request){.runtime = source->runtime,
                                     .profile = source->profile,
                                     .limits = &source->limits,
@@ -182,6 +183,8 @@ static struct session_request branch_request_of(struct branching *all)
                                     .checkpoints = source->timeline.mode,
                                     .durable = source->saving.mode,
                                     .explores = source->exploring.is_on,
+                                    .tools = tools != NULL ? tools->list : NULL,
+                                    .tool_deadline_ms = tools != NULL ? tools->deadline_ms : 0,
                                     .exit_ends = source->exit_ends,
                                     .on_started = branch_on_started,
                                     .context = all};

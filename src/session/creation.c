@@ -63,6 +63,8 @@ static void creation_take_request(struct session *session, const struct session_
     exploring_init(session);
     searching_init(session);
     session->exploring.is_on = request->explores;
+    if (request->tools != NULL)
+        session->handed.tools = handed_make(request->tools, request->tool_deadline_ms);
     session->saving.isolation = request->isolation;
     session->starter.on_started = request->on_started;
     session->starter.context = request->context;
@@ -81,6 +83,7 @@ static void creation_init_lists(struct session *session)
     list_init(&session->declared.waits);
     list_init(&session->branches.ordered);
     assistants_init(session);
+    handed_init(session);
     ports_init(session);
     terminals_init(session);
 }

@@ -97,6 +97,7 @@ static void end_aspects(struct session *session)
     exploring_free(session);
     searching_end_all(session);
     searching_free(session);
+    handed_free(session);
     saving_free(session);
     background_free(session);
     timeline_free(session);

@@ -8,6 +8,7 @@
 
 #include "cell/cell.h"
 #include "runtime/head.h"
+#include "session/handed.h"
 #include "session/pipe.h"
 #include "session/session.h"
 
@@ -72,8 +73,9 @@ struct exec_result {
     const struct exec_error *error; /* NULL if none */
     const char *advice;             /* about what it wrote, if there is no error; NULL if none */
     const struct exec_question *question; /* CELL_INPUT */
-    const json_t *names;                  /* what became of the session's names; NULL if not told */
-    const struct exec_denied *denied;     /* NULL if none */
+    const json_t *tool_calls;         /* CELL_TOOLS: those that wait, see handed.h; NULL if none */
+    const json_t *names;              /* what became of the session's names; NULL if not told */
+    const struct exec_denied *denied; /* NULL if none */
     bool has_last_status;
     int last_status;    /* of a shell's last command */
     int command_status; /* of the last command that a cell of Python ran and that failed; 0: none */
@@ -124,6 +126,7 @@ struct exec_wait {
     bool wants_script;   /* the answer is read as one text */
     size_t preview;      /* bytes of text if there is more than the budget; 0: the budget */
     bool has_tools;      /* see struct transcript */
+    bool takes_tools;    /* it can answer calls of tools that were handed in */
     const char *session; /* likewise; copied. NULL if it need not be named */
 };
 
@@ -139,9 +142,11 @@ struct exec_request {
     /* The notebook's cell that it runs, whose code this is; NULL if it becomes a new one. */
     const char *cell;
     uint64_t cell_number;
-    bool has_inline_images; /* the answers have pictures in them, not only where they are */
-    bool has_html;          /* and the markup of what has a text, too */
-    bool wants_files;       /* the answer waits until it is known which files the cell changed */
+    bool has_inline_images;    /* the answers have pictures in them, not only where they are */
+    bool has_html;             /* and the markup of what has a text, too */
+    bool wants_files;          /* the answer waits until it is known which files the cell changed */
+    const json_t *tools;       /* that the caller hands in: handed.h; NULL if none */
+    uint32_t tool_deadline_ms; /* 0: the usual one */
     struct exec_wait wait;
 };
 
@@ -170,19 +175,24 @@ struct exec {
     bool is_streamed, is_lean, wants_script; /* see exec_wait */
     size_t preview;
 
-    struct timing_moment came;      /* when the cell was accepted */
-    uint64_t started_ns;            /* monotonic */
-    uint64_t others_ns;             /* how long all cells together had run by then */
-    struct exec_question *question; /* the cell waits for a line, and its clock stands; else NULL */
-    uint64_t asked_ns;              /* since when */
-    uint64_t waited_ns;             /* for lines before: no part of its time */
-    bool is_timed_out;              /* the interrupt was sent */
-    bool is_superseded;             /* another cell was sent in its place: likewise */
-    unsigned n_interrupts;          /* sent while it ran */
-    unsigned n_repeats;             /* of them, because it went on; see timing.c */
-    bool is_watched;                /* the warden looks after its files */
-    bool is_unwanted;               /* the caller cancelled the cell: the end is not kept */
-    bool is_interrupted;            /* before it could begin: as soon as it does */
+    struct timing_moment came;         /* when the cell was accepted */
+    uint64_t started_ns;               /* monotonic */
+    uint64_t others_ns;                /* how long all cells together had run by then */
+    struct handed_tools *tools;        /* NULL if none but its session's */
+    bool takes_tools;                  /* see exec_wait; of the last caller that waited */
+    char late_tool[HANDED_NAMED_SIZE]; /* the call that nobody answered in time; "": none */
+    uint32_t late_tool_ms;
+    struct exec_question *question; /* the cell waits for a line; else NULL */
+    bool stands;        /* its clock, because it waits for its caller: a line or a tool's result */
+    uint64_t asked_ns;  /* since when */
+    uint64_t waited_ns; /* before: no part of its time */
+    bool is_timed_out;  /* the interrupt was sent */
+    bool is_superseded; /* another cell was sent in its place: likewise */
+    unsigned n_interrupts; /* sent while it ran */
+    unsigned n_repeats;    /* of them, because it went on; see timing.c */
+    bool is_watched;       /* the warden looks after its files */
+    bool is_unwanted;      /* the caller cancelled the cell: the end is not kept */
+    bool is_interrupted;   /* before it could begin: as soon as it does */
     struct exec_pipe pipes[OUTPUT_STREAMS];
     uint64_t late_from[OUTPUT_STREAMS]; /* bytes that were told, or written before its end */
     struct exec_denied *denied;         /* NULL if none */
@@ -259,9 +269,12 @@ void exec_pipe_ended(struct exec *exec);
 void exec_drain(struct exec *exec);  /* takes what its pipes hold now */
 void exec_cancel(struct exec *exec); /* the answer is unwanted; `exec` may be gone afterwards */
 double exec_elapsed_ms(const struct exec *exec); /* of running */
-/* The clock of the running cell stands while it waits for a line. */
-void exec_pause(struct exec *exec, struct exec_question *question);
-void exec_resume(struct exec *exec);            /* if it stands */
+/* The clock of the running cell stands while it waits for its caller: for a line (`question` is set
+ * before) or a tool's result. */
+void exec_pause(struct exec *exec);
+void exec_resume(struct exec *exec); /* if it stands; there is no question any more */
+/* A caller kept the running cell waiting for too long: it ends as if its own time were over. */
+void exec_expire(struct session *session);
 void exec_watch_pipes(struct session *session); /* of the running cell, from now on by the loop */
 void exec_leave_queue(struct exec *exec);
 void exec_detach(struct exec *exec); /* the caller does not wait any more */

@@ -29,7 +29,9 @@ void input_on_prompt(struct session *session, const struct head_prompt *prompt)
     exec_drain(exec);
     if (exec->echoes) /* a terminal would show what is asked */
         exec_pipe_echo(&exec->pipes[OUTPUT_STDOUT], buf_str(&text), text.len);
-    exec_pause(exec, question);
+    free(exec->question);
+    exec->question = question;
+    exec_pause(exec);
     if (exec->listener != NULL)
         input_answer(exec);
 }
@@ -50,9 +52,15 @@ int session_input(struct session *session, uint64_t exec_id, const char *text, s
             err_set(e, ERR_CONFLICT, "no cell of this session waits for input");
         return err_advise(e, "Send input after an answer whose status is input_required.");
     }
-    exec_resume(exec);
-    *ret_exec = exec;
+    bool is_rest = session->handed.n_calls > 0;
+    *ret_exec = is_rest ? NULL : exec;
+    if (is_rest)
+        free(take_ptr(exec->question)); /* its clock stands still */
+    else
+        exec_resume(exec);
     wait_resume(exec, wait);
     head_input(session->head, text, len);
+    if (is_rest && session->running == exec)
+        handed_answer(exec);
     return 0;
 }

@@ -24,11 +24,11 @@ static uint64_t lifespan_idle_due_ms(const struct session *session, uint64_t now
 {
     if (session->life.idle_timeout_secs == 0)
         return UINT64_MAX;
-    /* Also one whose cell waits for a line that nobody sends; not one that somebody is connected
-     * to. */
-    bool is_idle = !ports_are_used(session) && !terminals_are_open(session) &&
-                   (session->state == SESSION_IDLE ||
-                    (session->running != NULL && session->running->question != NULL));
+    /* Also one whose cell waits for a line, or a tool's result, that nobody sends; not one that
+     * somebody is connected to. */
+    bool is_idle =
+        !ports_are_used(session) && !terminals_are_open(session) &&
+        (session->state == SESSION_IDLE || (session->running != NULL && session->running->stands));
     uint64_t since_ms = is_idle ? session->life.idle_since_ms : now_ms;
     uint64_t patience = session->background.is_on ? BACKGROUND_PATIENCE : 1;
     return since_ms + (uint64_t)session->life.idle_timeout_secs * 1000 * patience;

@@ -34,6 +34,7 @@ void outcome_free(struct exec *exec)
     for (size_t i = 0; i < OUTPUT_STREAMS; i++)
         exec_pipe_close(&exec->pipes[i]);
     free(exec->question);
+    handed_release(exec->tools);
     free(exec->denied);
     free(exec->certificate);
     free(exec->unrecorded);

@@ -39,6 +39,8 @@ static struct exec *queue_new_exec(struct session *session, const struct exec_re
     exec->has_inline_images = request->has_inline_images;
     exec->has_html = request->has_html;
     exec->wants_files = request->wants_files && timeline_has_checkpoints(session);
+    if (request->tools != NULL)
+        exec->tools = handed_make(request->tools, request->tool_deadline_ms);
     if (request->cell != NULL) {
         snprintf(exec->cell->id, sizeof(exec->cell->id), "%s", request->cell);
         exec->cell->number = request->cell_number;
@@ -72,6 +74,7 @@ int session_exec(struct session *session, const struct exec_request *request,
     }
     if (trial_refuse_others(session, e) < 0 ||
         (request->is_trial && queue_refuse_trial(session, e) < 0) ||
+        (request->tools != NULL && handed_check(request->tools, e) < 0) ||
         (session->state == SESSION_SUSPENDED && suspend_wake(session, e) < 0))
         return -1;
     session->life.wants_rest = false;
@@ -158,7 +161,8 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
                              .plain_len = plain.len,
                              .names = exec->names,
                              .is_script = exec->is_script,
-                             .explores = session->exploring.is_on,
+                             .explores = session->exploring.is_on || exec->tools != NULL ||
+                                         session->handed.tools != NULL,
                              .exit_ends = session->exit_ends};
     int rc =
         head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR], &broken);
@@ -218,7 +222,15 @@ static struct exec_outcome queue_judge(const struct exec *exec, const struct hea
         .status = verdict->status, .verdict = *verdict, .duration_ms = exec_elapsed_ms(exec)};
     if (exec->names != HEAD_NAMES_FULL)
         outcome.verdict.names = names_news(verdict->names);
-    if (exec->is_timed_out) {
+    if (exec->late_tool[0] != '\0') {
+        outcome.status = CELL_TIMEOUT;
+        outcome.own_name = "ToolDeadline";
+        snprintf(outcome.own_message, sizeof(outcome.own_message),
+                 "%s was not answered within %g s, and the cell was stopped", exec->late_tool,
+                 exec->late_tool_ms / 1000.0);
+        outcome.advice = "The session and its variables are still there. Answer calls in time, or "
+                         "hand the tools in with a larger tool_deadline_ms.";
+    } else if (exec->is_timed_out) {
         outcome.status = CELL_TIMEOUT;
         outcome.own_name = "TimeLimit";
         snprintf(outcome.own_message, sizeof(outcome.own_message),

@@ -12,6 +12,7 @@ enum {
     KEEPING_MS = 30 * 1000,
     KEEPING_SOON_MS = 200,           /* and more if it is much: */
     KEEPING_BYTES_PER_MS = 8 * 1024, /* that are written */
+    RECORDING_WAITS_MAX = HANDED_CALLS_MAX * HANDED_NAMED_SIZE,
 };
 #define OUTPUTS_BYTES_MAX (4 * MIB) /* of one cell, as JSON */
 #define TRACEBACK_BYTES_MAX (1 * MIB)
@@ -46,6 +47,10 @@ void recording_put(struct cell_record *record)
     transcript_put(&record->cell->transcript, &outputs);
     bool is_new = !record->is_put && exec != NULL;
     struct store_cell cell = recording_row(record, is_new);
+    _buf_ struct buf waits = BUF_INIT(RECORDING_WAITS_MAX);
+    if (exec != NULL && exec == exec->session->running)
+        handed_describe(exec->session, &waits);
+    cell.waits = waits.len > 0 ? buf_str(&waits) : NULL;
     cell.place = record->place;
     cell.outputs = outputs.len > 0 ? buf_str(&outputs) : NULL;
     cell.outputs_len = outputs.len;

@@ -20,6 +20,7 @@
 #include "session/engine.h"
 #include "session/exploring.h"
 #include "session/files.h"
+#include "session/handed.h"
 #include "session/lifespan.h"
 #include "session/names.h"
 #include "session/plan.h"
@@ -145,6 +146,7 @@ struct session {
     struct exploring exploring;
     struct searching searching;
     struct assistants assistants;
+    struct handed handed;
     struct code_call *call; /* the operation that the running cell's code waits for; else NULL */
     struct trial trial;
     struct branches branches;
@@ -205,7 +207,9 @@ struct session_request {
     enum timeline_mode checkpoints;
     enum saving_mode durable;
     enum saving_isolation isolation;
-    bool explores; /* its code has the functions of exploring.h from the first cell on */
+    bool explores;       /* its code has the functions of exploring.h from the first cell on */
+    const json_t *tools; /* that the caller hands in: handed.h; NULL if none. Checked already */
+    uint32_t tool_deadline_ms;                                  /* 0: the usual one */
     void (*on_started)(void *context, struct session *session); /* idle or dead by then */
     void *context;
 };

@@ -115,6 +115,9 @@ static void settle_facts(struct session *session)
         session->background.has_news = false;
         saving_add_news(session);
     }
+    if (session->handed.n_calls > 0 && (session->running == NULL || !session->running->stands))
+        handed_withdraw(session, session->running == NULL ? "its cell has ended"
+                                                          : "the cell was interrupted");
     if (session->pace.is_lasting && session->running != NULL)
         exec_watch_pipes(session);
     if (session->pace.is_quiet)

@@ -74,6 +74,11 @@ char *spec_write(const struct session *session)
         json_put_member_bool(&json, "exit_ends", true);
     if (session->exploring.is_on)
         json_put_member_bool(&json, "explore", true);
+    if (session->handed.tools != NULL) {
+        json_put_key(&json, "tools");
+        json_put_value(&json, session->handed.tools->list);
+        json_put_member_int(&json, "tool_deadline_ms", session->handed.tools->deadline_ms);
+    }
     if (plan_is_on(&session->plan)) {
         json_put_member_str(&json, "plan",
                             session->plan.reason != NULL ? session->plan.reason : "");
@@ -180,6 +185,8 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
             spec_isolations, json_string_value(json_object_get(spec, "isolation"))),
         .exit_ends = json_is_true(json_object_get(spec, "exit_ends")),
         .explores = json_is_true(json_object_get(spec, "explore")),
+        .tools = json_object_get(spec, "tools"),
+        .tool_deadline_ms = (uint32_t)json_integer_value(json_object_get(spec, "tool_deadline_ms")),
         .usual = {.timeout_ms = (uint32_t)json_integer_value(json_object_get(spec, "timeout_ms")),
                   .budget = (uint64_t)json_integer_value(json_object_get(spec, "budget")),
                   .images = images != NULL ? 1 + spec_index_of(spec_images, images) : 0},

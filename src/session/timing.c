@@ -32,7 +32,7 @@ double exec_elapsed_ms(const struct exec *exec)
 {
     if (exec->started_ns == 0)
         return 0;
-    uint64_t now_ns = exec->question != NULL ? exec->asked_ns : clock_mono_ns();
+    uint64_t now_ns = exec->stands ? exec->asked_ns : clock_mono_ns();
     return (double)(now_ns - exec->started_ns - exec->waited_ns) / 1e6;
 }
 
@@ -242,7 +242,7 @@ bool exec_interrupt(struct session *session)
         CONTAINER_OF(first, struct exec, node)->is_interrupted = true;
         return true;
     }
-    exec_resume(session->running); /* what waited for a line does so no more */
+    exec_resume(session->running); /* what waited for its caller does so no more */
     timing_interrupt(session);
     if (session->alarm != ALARM_REPEAT && !timing_is_to_end(session->running))
         timing_repeat_later(session);
@@ -256,15 +256,14 @@ bool session_interrupt(struct session *session)
     return exec_interrupt(session);
 }
 
-void exec_pause(struct exec *exec, struct exec_question *question)
+void exec_pause(struct exec *exec)
 {
     struct session *session = exec->session;
-    if (exec->question == NULL) {
+    if (!exec->stands) {
         exec->asked_ns = clock_mono_ns();
         timing_count(session, -1, true, exec->asked_ns);
     }
-    free(exec->question);
-    exec->question = question;
+    exec->stands = true;
     if (exec->is_watched)
         head_watch(session->head, false);
     exec->is_watched = false;
@@ -277,11 +276,12 @@ void exec_pause(struct exec *exec, struct exec_question *question)
 void exec_resume(struct exec *exec)
 {
     struct session *session = exec->session;
-    if (exec->question == NULL)
+    free(take_ptr(exec->question));
+    if (!exec->stands)
         return;
     uint64_t now_ns = clock_mono_ns();
+    exec->stands = false;
     exec->waited_ns += now_ns - exec->asked_ns;
-    free(take_ptr(exec->question));
     timing_count(session, 1, true, now_ns);
     if (session->state == SESSION_BUSY && !timing_is_to_end(exec))
         timing_arm(session, ALARM_WATCH, (uint32_t)exec_elapsed_ms(exec) + WATCH_AFTER_MS);
@@ -346,6 +346,17 @@ static void timing_after_repeat(struct session *session)
         timing_arm(session, ALARM_REPEAT, (uint32_t)exec_elapsed_ms(exec) + pause_ms);
     else
         timing_arm(session, ALARM_DEADLINE, exec->timeout_ms);
+}
+
+void exec_expire(struct session *session)
+{
+    struct exec *exec = session->running;
+    if (timing_is_to_end(exec))
+        return;
+    exec->is_timed_out = true;
+    exec_resume(exec);
+    timing_interrupt(session);
+    timing_repeat_later(session);
 }
 
 /* The time of the running cell is over. */

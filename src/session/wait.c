@@ -22,6 +22,7 @@ void wait_attach(struct exec *exec, const struct exec_wait *wait)
     exec->is_lean = wait->is_lean;
     exec->wants_script = wait->wants_script;
     exec->preview = wait->preview;
+    exec->takes_tools = wait->takes_tools;
 }
 
 static void wait_on_yield(void *context)
@@ -239,12 +240,15 @@ int session_continue(struct session *session, uint64_t exec_id, const struct exe
     if (exec == NULL)
         return -1;
     bool is_over = exec->outcome != NULL && !exec->is_held;
-    *ret_exec = is_over || exec->question != NULL ? NULL : exec;
+    bool has_calls = exec == session->running && session->handed.n_calls > 0;
+    *ret_exec = is_over || exec->question != NULL || has_calls ? NULL : exec;
     wait_resume(exec, wait);
     if (is_over)
         wait_answer_now(exec, wait_take_kept(exec));
     else if (exec->question != NULL)
         input_answer(exec);
+    else if (has_calls)
+        handed_answer(exec);
     session_changed(session); /* the cell may be over */
     return 0;
 }

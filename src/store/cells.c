@@ -166,13 +166,13 @@ int cell_insert(struct store *store, const struct notebook_at *book, const struc
 {
     static const struct db_sql sql = {
         "INSERT INTO cells(notebook, id, place, kind, state, exec_id, count, revision, created_ms,"
-        " executed_ms, duration_us) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"};
+        " executed_ms, duration_us, waits) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)"};
     if (db_do(&store->db, &sql, e, DB_NUMBER(book->key), DB_TEXT(cell->id), DB_PLACE(place),
               DB_NUMBER((uint64_t)MAX(cell->kind, 0)),
               DB_TEXT(cell->state == NULL ? "idle" : cell->state), DB_NUMBER(cell->exec_id),
               DB_NUMBER(cell->count), DB_NUMBER(MAX(cell->revision, 1U)),
               DB_NUMBER(cell->created_ms), DB_NUMBER(cell->executed_ms),
-              DB_NUMBER(cell->duration_us)) < 0)
+              DB_NUMBER(cell->duration_us), DB_TEXT(cell->waits)) < 0)
         return -1;
     uint64_t key = (uint64_t)sqlite3_last_insert_rowid(store->db.handle);
     if (cell_set_source(store, key, cell, e) < 0)
@@ -184,12 +184,12 @@ int cell_insert(struct store *store, const struct notebook_at *book, const struc
 static int set_run(struct store *store, uint64_t key, const struct store_cell *cell, struct err *e)
 {
     static const struct db_sql sql = {
-        "UPDATE cells SET state=?2, exec_id=?3, count=?4, executed_ms=?5, duration_us=?6,"
+        "UPDATE cells SET state=?2, exec_id=?3, count=?4, executed_ms=?5, duration_us=?6, waits=?7,"
         " undone=undone AND exec_id=?3 WHERE key=?1 AND kind=0"};
     if (db_do(&store->db, &sql, e, DB_NUMBER(key),
               DB_TEXT(cell->state == NULL ? "idle" : cell->state), DB_NUMBER(cell->exec_id),
-              DB_NUMBER(cell->count), DB_NUMBER(cell->executed_ms),
-              DB_NUMBER(cell->duration_us)) < 0)
+              DB_NUMBER(cell->count), DB_NUMBER(cell->executed_ms), DB_NUMBER(cell->duration_us),
+              DB_TEXT(cell->waits)) < 0)
         return -1;
     bool is_text = sqlite3_changes(store->db.handle) == 0;
     return is_text ? 0 : cell_set_outputs(store, key, cell, e);

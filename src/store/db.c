@@ -117,6 +117,9 @@ static const char *const migrations[DB_VERSION] = {
     "CREATE INDEX memories_by_value ON memories(agent, user, q, updated_ms, embedding);",
 
     "CREATE TABLE agent_plans(agent TEXT PRIMARY KEY, reason TEXT, entered_ms INTEGER NOT NULL);",
+
+    /* What a running cell waits for: "search (3.1)". */
+    "ALTER TABLE cells ADD COLUMN waits TEXT;",
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 #include <sqlite3.h>
 
-enum { DB_VERSION = 9, DB_STATEMENTS_MAX = 160 };
+enum { DB_VERSION = 10, DB_STATEMENTS_MAX = 160 };
 
 /* A statement of ours, by its place in the program: `static const struct db_sql put = {...}`. */
 struct db_sql {

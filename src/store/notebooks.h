@@ -87,8 +87,9 @@ struct store_cell {
     size_t outputs_len;
     const char *metadata; /* JSON; NULL if none */
     size_t metadata_len;
-    uint64_t number; /* how many are before it; only when read */
-    bool is_undone;  /* the session has none of the cell's effects (any more); only when read */
+    const char *waits; /* what it waits for of its caller, if it runs; NULL if nothing. When put */
+    uint64_t number;   /* how many are before it; only when read */
+    bool is_undone;    /* the session has none of the cell's effects (any more); only when read */
 };
 
 /* Puts a whole cell by its id: a new cell at its place, or over the present row, which stays

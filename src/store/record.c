@@ -1,11 +1,12 @@
 /* A cell or a notebook's row as bytes, for the journal and the queue, and back: a header, N_NUMBERS
- * numbers, then texts, of each its length plus one (0: NULL), the bytes, a NUL. Daemon; packed on
+ * numbers, then texts, of each its length plus one (0: NULL), the bytes, a NUL. The last text is
+ * there only if it is not NULL, as in journals of older daemons. Daemon; packed on
  * the loop, unpacked by the writer thread. */
 #include "store/record.h"
 
 #include <string.h>
 
-enum { N_NUMBERS = 8, N_TEXTS = 6 };
+enum { N_NUMBERS = 8, N_TEXTS = 7, N_TEXTS_ALWAYS = 6 };
 
 struct text {
     const char *data; /* NULL if none */
@@ -25,7 +26,8 @@ static struct text record_text_of(const char *s)
 static void pack(struct buf *out, enum record_type type, const struct fields *fields)
 {
     size_t bytes = sizeof(struct record_header) + sizeof(fields->numbers);
-    for (size_t i = 0; i < N_TEXTS; i++)
+    size_t n_texts = fields->texts[N_TEXTS_ALWAYS].data != NULL ? N_TEXTS : N_TEXTS_ALWAYS;
+    for (size_t i = 0; i < n_texts; i++)
         bytes += sizeof(uint32_t) + (fields->texts[i].data == NULL ? 0 : fields->texts[i].len + 1);
     struct record_header header = {.bytes = (uint32_t)bytes, .type = type};
     if (bytes > UINT32_MAX || !buf_reserve(out, bytes)) {
@@ -34,7 +36,7 @@ static void pack(struct buf *out, enum record_type type, const struct fields *fi
     }
     buf_append(out, &header, sizeof(header));
     buf_append(out, fields->numbers, sizeof(fields->numbers));
-    for (size_t i = 0; i < N_TEXTS; i++) {
+    for (size_t i = 0; i < n_texts; i++) {
         const struct text *text = &fields->texts[i];
         uint32_t len = text->data == NULL ? 0 : (uint32_t)text->len + 1;
         buf_append(out, &len, sizeof(len));
@@ -66,7 +68,8 @@ void record_pack_cell(struct buf *out, const char *notebook, const struct store_
                   record_text_of(cell->state),
                   {cell->source, cell->source_len},
                   {cell->outputs, cell->outputs_len},
-                  {cell->metadata, cell->metadata_len}},
+                  {cell->metadata, cell->metadata_len},
+                  record_text_of(cell->waits)},
     };
     pack(out, RECORD_CELL, &fields);
 }
@@ -93,13 +96,13 @@ static bool record_read_text(const char *data, size_t len, size_t *at, struct te
 bool record_unpack(const char *data, size_t len, struct record *ret)
 {
     struct record_header header;
-    struct fields fields;
+    struct fields fields = {0};
     size_t at = sizeof(header) + sizeof(fields.numbers);
     if (len < at)
         return false;
     memcpy(&header, data, sizeof(header));
     memcpy(fields.numbers, data + sizeof(header), sizeof(fields.numbers));
-    for (size_t i = 0; i < N_TEXTS; i++) {
+    for (size_t i = 0; i < N_TEXTS && (i < N_TEXTS_ALWAYS || at < len); i++) {
         if (!record_read_text(data, len, &at, &fields.texts[i]))
             return false;
     }
@@ -132,7 +135,8 @@ bool record_unpack(const char *data, size_t len, struct record *ret)
                                         .outputs = fields.texts[4].data,
                                         .outputs_len = fields.texts[4].len,
                                         .metadata = fields.texts[5].data,
-                                        .metadata_len = fields.texts[5].len};
+                                        .metadata_len = fields.texts[5].len,
+                                        .waits = fields.texts[6].data};
     } else {
         return false;
     }

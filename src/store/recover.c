@@ -84,8 +84,11 @@ static int recover_replay(struct store *store, struct err *e)
     return rc == 0 && is_news ? journal_note(store, journal->seq, e) : rc;
 }
 
+/* Of a cell; of one that waited for its caller it says for what. */
 #define LOST                                                                                       \
-    "[{\"type\":\"error\",\"name\":\"Lost\",\"message\":\"the daemon ended while the cell ran\"}]"
+    "'[{\"type\":\"error\",\"name\":\"Lost\",\"message\":' ||"                                     \
+    " json_quote(CASE WHEN waits IS NULL THEN 'the daemon ended while the cell ran'"               \
+    " ELSE 'the daemon ended while the cell waited for ' || waits END) || '}]'"
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
@@ -101,12 +104,12 @@ static int recover(struct store *store, struct err *e)
     if (db_exec(&store->db, touch, e) < 0)
         return -1;
     if (db_exec(&store->db,
-                "INSERT INTO outputs(cell, outputs) SELECT key, '" LOST "' FROM cells"
+                "INSERT INTO outputs(cell, outputs) SELECT key, " LOST " FROM cells"
                 " WHERE state IN ('queued', 'running') ON CONFLICT(cell) DO UPDATE SET"
                 " outputs=CASE WHEN outputs.outputs LIKE '[%]' THEN"
                 " substr(outputs.outputs, 1, length(outputs.outputs)-1) || ',' ||"
                 " substr(excluded.outputs, 2) ELSE excluded.outputs END;"
-                "UPDATE cells SET state='died' WHERE state IN ('queued', 'running')",
+                "UPDATE cells SET state='died', waits=NULL WHERE state IN ('queued', 'running')",
                 e) < 0)
         return -1;
     if (bodies_sync(store, e) < 0)

@@ -331,6 +331,67 @@ void toolbox_configure(uv_loop_t *loop, const struct toolbox_settings *settings)
     upstream_end_settings();
 }
 
+/* ---- those that callers hand in -------------------------------------------------------------- */
+
+/* In place of parameters by their names. */
+static bool toolbox_is_schema(const json_t *parameters)
+{
+    const char *type = json_string_value(json_object_get(parameters, "type"));
+    return type != NULL && strcmp(type, "object") == 0;
+}
+
+int toolbox_check_handed(const json_t *parameters, const json_t *callers, struct err *e)
+{
+    const char *name;
+    json_t *one;
+    size_t i;
+    const json_t *properties = json_object_get(parameters, "properties");
+    json_array_foreach(callers, i, one) {
+        const char *who = json_string_value(one);
+        if (who == NULL || (strcmp(who, "direct") != 0 && strcmp(who, "chain") != 0)) {
+            err_set(e, ERR_INVALID, "allowed_callers are \"direct\" and \"chain\"");
+            return err_advise(e, "direct: code itself. chain: calls that are planned together.");
+        }
+    }
+    if (toolbox_is_schema(parameters) && (properties == NULL || json_is_object(properties)))
+        return 0;
+    json_object_foreach((json_t *)(uintptr_t)parameters, name, one) {
+        if (json_is_object(one))
+            continue;
+        err_set(e, ERR_INVALID, "the parameter \"%.64s\" is no object", name);
+        return err_advise(e, "parameters is a JSON Schema whose type is \"object\", or has by name "
+                             "what each takes: {\"query\": {\"type\": \"string\", \"required\": "
+                             "true}}.");
+    }
+    return 0;
+}
+
+struct tool_entry *toolbox_new_handed(const json_t *given)
+{
+    json_t *parameters = json_object_get(given, "parameters");
+    json_t *properties = json_object_get(parameters, "properties");
+    const char *description = toolbox_text(given, "description");
+    bool is_schema = toolbox_is_schema(parameters);
+    bool only_reads = json_is_true(json_object_get(given, "read_only"));
+    json_t *told =
+        json_pack("{s:s, s:s, s:s, s:s, s:[s], s:[]}", "name", toolbox_text(given, "name"),
+                  "category", "caller", "description", description != NULL ? description : "",
+                  "returns", "what the caller answers", "side_effects",
+                  only_reads ? "read_only" : "system_state", "permissions");
+    json_t *shown = is_schema ? properties : parameters;
+    json_object_set_new(told, "parameters", shown != NULL ? json_incref(shown) : json_object());
+    if (is_schema)
+        json_object_set(told, "schema", parameters);
+    json_t *callers = json_object_get(given, "allowed_callers");
+    if (json_array_size(callers) > 0)
+        json_object_set(told, "allowed_callers", callers);
+    else if (only_reads)
+        json_object_set_new(told, "allowed_callers", json_pack("[s, s]", "direct", "chain"));
+    return toolbox_new_entry(TOOLBOX_CALLER, told,
+                             is_schema ? json_incref(parameters)
+                                       : toolbox_make_schema(json_object_get(told, "parameters")));
+}
+
 void toolbox_stop(void)
 {
     upstream_begin_settings();

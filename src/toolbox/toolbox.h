@@ -31,6 +31,7 @@ enum toolbox_maker {
     TOOLBOX_HTTP,      /* an endpoint of the configuration */
     TOOLBOX_UPSTREAM,  /* a server of the Model Context Protocol */
     TOOLBOX_LLM,       /* a model behind an endpoint as OpenAI has it */
+    TOOLBOX_CALLER,    /* whoever has handed it in, for one session or cell: session/handed.h */
 };
 
 enum toolbox_effects {
@@ -130,6 +131,15 @@ bool toolbox_is_name(const char *name);
 bool toolbox_is_free(const char *name);
 /* Whether a text can be the parameters of a tool. */
 int toolbox_check_parameters(const char *json, struct err *e);
+
+/* ---- what callers hand in -------------------------------------------------------------------- */
+
+/* What they say a tool takes: as the configuration does, or a JSON Schema of an object. Who may
+ * call it: NULL, or a list of "direct" and "chain". */
+int toolbox_check_handed(const json_t *parameters, const json_t *callers, struct err *e);
+/* The entry of a tool that was checked, which is not in the table: {"name", "description",
+ * "parameters", "read_only", "allowed_callers"}. */
+struct tool_entry *toolbox_new_handed(const json_t *given);
 
 /* ---- for the rest of the room ---------------------------------------------------------------- */
 

@@ -84,6 +84,13 @@ class Stage:
         assert answer.status == "input_required", answer
         return {"$waiting": session.id}
 
+    def make_calling(self, _):
+        session = self.client.spawn()
+        tools = [{"name": "ask", "parameters": {"question": {"type": "string"}}}]
+        answer = session.exec("TOOL('ask', question='How many?')", tools=tools)
+        assert answer.status == "tool_call_required", answer
+        return {"$calling": session.id, "$exec": answer.number}  # and the call is 1.1
+
     def make_tried(self, _):
         session = self.session()
         answer = self.client.call("POST", f"{session.path}/try", {"code": "x = 99"})

@@ -46,10 +46,12 @@ export interface Answer {
   number: number;
   /** Why the notebook does not have it. */
   unrecorded?: string;
-  /** ok, error, interrupted, timeout, died, queued, running or input_required. */
+  /** ok, error, interrupted, timeout, died, queued, running, input_required or tool_call_required. */
   status: string;
   /** What it waits for. */
   input?: Input;
+  /** Calls of tools that were handed in: exec.tool_results answers them. */
+  tool_calls?: ToolCall[];
   /** What it wrote. */
   stdout?: string;
   /** What it wrote. */
@@ -130,6 +132,16 @@ export interface Input {
   prompt: string;
   /** Whether what is typed should not be seen. */
   password?: boolean;
+}
+
+/** A call that waits for its result. */
+export interface ToolCall {
+  /** What exec.tool_results answers it by. */
+  id: string;
+  /** The tool, as it was handed in. */
+  name: string;
+  /** Its arguments, which have passed its schema. */
+  args: any;
 }
 
 /** A typed output of a cell. */
@@ -918,7 +930,7 @@ export interface ToolEntry {
   destructive: boolean;
   /** Arguments of calls. */
   examples?: any;
-  /** Of an upstream server: all that it says of its arguments. */
+  /** Of an upstream server, or a caller: all that it says of its arguments. */
   schema?: any;
 }
 
@@ -2250,12 +2262,14 @@ export interface ToolPending {
   session: string;
   /** The cell's number. */
   exec_id: number;
-  /** running or input. */
+  /** running, input or tools. */
   kind: string;
   /** What the cell asks. */
   prompt?: string;
   /** Whether what is typed should not be seen. */
   is_password?: boolean;
+  /** The calls that wait for results. */
+  tool_calls?: ToolCall[];
 }
 
 /** Tools for models. */
@@ -2303,6 +2317,10 @@ export interface SessionExecArgs {
   html?: boolean;
   /** The answer says which files of /workspace the cell added, changed or removed; it waits until they are recorded. */
   files?: boolean;
+  /** Tools that the caller hands in: code calls them as those of the toolbox, the answer is tool_call_required then, and exec.tool_results answers them. */
+  tools?: {name: string; description?: string; parameters?: Record<string, any>; read_only?: boolean; allowed_callers?: string[]}[] | null;
+  /** How long such a call may wait for its result before the cell is stopped; default: five minutes. */
+  tool_deadline_ms?: number | null;
 }
 
 export interface ExecContinueArgs {
@@ -2358,6 +2376,21 @@ export interface SessionInputArgs {
   eof?: boolean;
   /** The number of the cell that is meant; without it the one that waits. */
   number?: number;
+  /** How many bytes of output the answer may hold; default: the session's or the agent's budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures have up to 4 MiB beside that. At most the agent's max_output_bytes. */
+  budget?: number;
+  /** Answer after this time with what there is so far, also if the cell still runs; without it the answer comes at the end. */
+  yield_ms?: number | null;
+  /** What becomes of the cell if the client goes away before the answer: continue (default; the answer is kept) or cancel. If it is given, a client that closes only its own side counts as gone too. */
+  on_disconnect?: "continue" | "cancel";
+}
+
+export interface ExecToolResultsArgs {
+  /** The session. */
+  session_id: string;
+  /** The cell, by the number or the cell_id of its first answer. */
+  cell: string;
+  /** What became of calls, by their ids: of each a result or an error. */
+  results: {id: string; result?: any; error?: string}[];
   /** How many bytes of output the answer may hold; default: the session's or the agent's budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures have up to 4 MiB beside that. At most the agent's max_output_bytes. */
   budget?: number;
   /** Answer after this time with what there is so far, also if the cell still runs; without it the answer comes at the end. */
@@ -3048,6 +3081,10 @@ export interface SessionCreateArgs {
   name?: string | null;
   /** Texts to find it by, up to 16, by name. */
   labels?: Record<string, string> | null;
+  /** Tools that the caller hands in: code calls them as those of the toolbox, the answer is tool_call_required then, and exec.tool_results answers them. */
+  tools?: {name: string; description?: string; parameters?: Record<string, any>; read_only?: boolean; allowed_callers?: string[]}[] | null;
+  /** How long such a call may wait for its result before the cell is stopped; default: five minutes. */
+  tool_deadline_ms?: number | null;
 }
 
 export interface SessionListArgs {
@@ -3483,6 +3520,10 @@ export interface ToolRunArgs {
   yield_ms?: number | null;
   /** Of output. */
   max_tokens?: number | null;
+  /** Tools that the caller hands in: code calls them as those of the toolbox, the answer is tool_call_required then, and exec.tool_results answers them. */
+  tools?: {name: string; description?: string; parameters?: Record<string, any>; read_only?: boolean; allowed_callers?: string[]}[] | null;
+  /** How long such a call may wait for its result before the cell is stopped; default: five minutes. */
+  tool_deadline_ms?: number | null;
 }
 
 export interface ToolWaitArgs {
@@ -3496,6 +3537,8 @@ export interface ToolWaitArgs {
   yield_ms?: number | null;
   /** Of output. */
   max_tokens?: number | null;
+  /** What became of calls, by their ids: of each a result or an error. */
+  results?: {id: string; result?: any; error?: string}[] | null;
 }
 
 export interface ToolBackArgs {
@@ -3694,6 +3737,12 @@ export class Operations {
   sessionInputText(args: SessionInputArgs, options?: CallOptions): Promise<string>;
   /** Gives a line to the cell that waits for one, and waits for its next answer. */
   sessionInputEvents(args: SessionInputArgs, options?: CallOptions): Events;
+  /** Answers calls of tools that the caller has handed in, and waits for the cell's next answer. */
+  execToolResults(args: ExecToolResultsArgs, options?: CallOptions): Promise<Answer>;
+  /** Answers calls of tools that the caller has handed in, and waits for the cell's next answer. */
+  execToolResultsText(args: ExecToolResultsArgs, options?: CallOptions): Promise<string>;
+  /** Answers calls of tools that the caller has handed in, and waits for the cell's next answer. */
+  execToolResultsEvents(args: ExecToolResultsArgs, options?: CallOptions): Events;
   /** Interrupts the running cell, as Ctrl-C would; the session keeps its state. */
   sessionInterrupt(args: SessionInterruptArgs, options?: CallOptions): Promise<Interrupted>;
   /** Reads what cells wrote, page by page; the oldest bytes may have been dropped. */

@@ -28,6 +28,13 @@ const SESSION_INPUT = {
   query: [],
   flags: ["mutating", "streams", "runs_code"],
 };
+const EXEC_TOOL_RESULTS = {
+  name: "exec.tool_results",
+  method: "POST",
+  path: "/v1/sessions/{session_id}/exec/{cell}/tool_results",
+  query: [],
+  flags: ["mutating", "streams", "runs_code"],
+};
 const SESSION_INTERRUPT = {
   name: "session.interrupt",
   method: "POST",
@@ -1008,6 +1015,21 @@ export class Operations {
   /** Gives a line to the cell that waits for one, and waits for its next answer. */
   sessionInputEvents(args, options) {
     return this._events(SESSION_INPUT, args, options);
+  }
+
+  /** Answers calls of tools that the caller has handed in, and waits for the cell's next answer. */
+  execToolResults(args, options) {
+    return this._json(EXEC_TOOL_RESULTS, args, options);
+  }
+
+  /** Answers calls of tools that the caller has handed in, and waits for the cell's next answer. */
+  execToolResultsText(args, options) {
+    return this._text(EXEC_TOOL_RESULTS, args, options);
+  }
+
+  /** Answers calls of tools that the caller has handed in, and waits for the cell's next answer. */
+  execToolResultsEvents(args, options) {
+    return this._events(EXEC_TOOL_RESULTS, args, options);
   }
 
   /** Interrupts the running cell, as Ctrl-C would; the session keeps its state. */

@@ -9,29 +9,29 @@ from ._table import (
     AGENT_LIST, AGENT_PLAN_ENTER, AGENT_PLAN_LEAVE, API_INDEX, API_OPENAPI, API_ROOT, CELL_ADD,
     CELL_CLEAR, CELL_DELETE, CELL_EDIT, CELL_GET, CELL_LIST, CELL_MOVE, CELL_RUN,
     CONTEXT_DELETE, CONTEXT_GET, CONTEXT_LIST, CONTEXT_LOAD, CONTEXT_PUT, EXEC, EXEC_CONTINUE,
-    EXPLORE_ARCHIVE_EXTRACT, EXPLORE_ARCHIVE_FILE, EXPLORE_ARCHIVE_OPEN, EXPLORE_ARCHIVE_SEARCH,
-    EXPLORE_CHUNKS, EXPLORE_CODE_SEARCH, EXPLORE_DOC_SEARCH, EXPLORE_FILE_INFO, EXPLORE_FINAL,
-    EXPLORE_GREP, EXPLORE_LIST_DIR, EXPLORE_LIST_FINDINGS, EXPLORE_MARK, EXPLORE_MARK_FINDING,
-    EXPLORE_NODES, EXPLORE_OUTCOME, EXPLORE_PEEK, EXPLORE_RECALL, EXPLORE_RESEARCH,
-    EXPLORE_RESET, EXPLORE_SET_RESEARCH, EXPLORE_STATE, EXPLORE_STUCK, EXPLORE_SUMMARIZE_CHUNKS,
-    EXPLORE_TELL, EXPLORE_WEB_FETCH, FILE_GET, HEALTH, HEALTH_DETAILED, MEMORY_CLEAR,
-    MEMORY_DELETE, MEMORY_LIST, NOTEBOOK_CLEAR, NOTEBOOK_CREATE, NOTEBOOK_DECLARATIONS,
-    NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT, NOTEBOOK_GET,
-    NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE, NOTEBOOK_RESET,
-    NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL, SESSION_ARCHIVE_GET,
-    SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS, SESSION_CHECKPOINTS, SESSION_COMPLETE,
-    SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE, SESSION_EDIT, SESSION_EXEC,
-    SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS, SESSION_FILE_GET,
-    SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE, SESSION_FILE_PUT,
-    SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT, SESSION_INTERRUPT,
-    SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT, SESSION_PLAN_ENTER,
-    SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME, SESSION_SUSPEND,
-    SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET, STATE_LIST,
-    TOOLBOX_CALL, TOOLBOX_LIST, TOOLBOX_LOG, TOOL_BACK, TOOL_CLEAR_NOTEBOOK, TOOL_CONTEXT,
-    TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL, TOOL_EXECUTE_CELL, TOOL_EXPLORE, TOOL_EXPORT_IPYNB,
-    TOOL_FILE, TOOL_GREP, TOOL_LIST, TOOL_LOOK, TOOL_OUTCOME, TOOL_PEEK, TOOL_RECALL,
-    TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL, TOOL_SHOW_NOTEBOOK, TOOL_WAIT, TRY_COMMIT,
-    TRY_DISCARD
+    EXEC_TOOL_RESULTS, EXPLORE_ARCHIVE_EXTRACT, EXPLORE_ARCHIVE_FILE, EXPLORE_ARCHIVE_OPEN,
+    EXPLORE_ARCHIVE_SEARCH, EXPLORE_CHUNKS, EXPLORE_CODE_SEARCH, EXPLORE_DOC_SEARCH,
+    EXPLORE_FILE_INFO, EXPLORE_FINAL, EXPLORE_GREP, EXPLORE_LIST_DIR, EXPLORE_LIST_FINDINGS,
+    EXPLORE_MARK, EXPLORE_MARK_FINDING, EXPLORE_NODES, EXPLORE_OUTCOME, EXPLORE_PEEK,
+    EXPLORE_RECALL, EXPLORE_RESEARCH, EXPLORE_RESET, EXPLORE_SET_RESEARCH, EXPLORE_STATE,
+    EXPLORE_STUCK, EXPLORE_SUMMARIZE_CHUNKS, EXPLORE_TELL, EXPLORE_WEB_FETCH, FILE_GET, HEALTH,
+    HEALTH_DETAILED, MEMORY_CLEAR, MEMORY_DELETE, MEMORY_LIST, NOTEBOOK_CLEAR, NOTEBOOK_CREATE,
+    NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT,
+    NOTEBOOK_GET, NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE,
+    NOTEBOOK_RESET, NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL,
+    SESSION_ARCHIVE_GET, SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS,
+    SESSION_CHECKPOINTS, SESSION_COMPLETE, SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE,
+    SESSION_EDIT, SESSION_EXEC, SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS,
+    SESSION_FILE_GET, SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE,
+    SESSION_FILE_PUT, SESSION_FILE_STAT, SESSION_GET, SESSION_INPUT, SESSION_INSPECT,
+    SESSION_INTERRUPT, SESSION_IS_COMPLETE, SESSION_LIST, SESSION_NAMES, SESSION_OUTPUT,
+    SESSION_PLAN_ENTER, SESSION_PLAN_LEAVE, SESSION_PORT, SESSION_REDO, SESSION_RESUME,
+    SESSION_SUSPEND, SESSION_TERMINAL, SESSION_TRY, SESSION_UNDO, STATE_DELETE, STATE_GET,
+    STATE_LIST, TOOLBOX_CALL, TOOLBOX_LIST, TOOLBOX_LOG, TOOL_BACK, TOOL_CLEAR_NOTEBOOK,
+    TOOL_CONTEXT, TOOL_CREATE_NOTEBOOK, TOOL_DELETE_CELL, TOOL_EXECUTE_CELL, TOOL_EXPLORE,
+    TOOL_EXPORT_IPYNB, TOOL_FILE, TOOL_GREP, TOOL_LIST, TOOL_LOOK, TOOL_OUTCOME, TOOL_PEEK,
+    TOOL_RECALL, TOOL_RERUN_CELL, TOOL_RUN, TOOL_SHOW_CELL, TOOL_SHOW_NOTEBOOK, TOOL_WAIT,
+    TRY_COMMIT, TRY_DISCARD
 )
 from ._wire import Op
 
@@ -69,8 +69,9 @@ class AsyncOperations:
                            on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
                            names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                            images: t.Optional[t.Literal["reference", "inline"]] = None,
-                           html: t.Optional[bool] = None,
-                           files: t.Optional[bool] = None) -> shapes.Answer:
+                           html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                           tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
+                           tool_deadline_ms: t.Optional[int] = None) -> shapes.Answer:
         """Runs a cell in a session and answers with its output, value and error.
 
         session_id: The session.
@@ -95,11 +96,15 @@ class AsyncOperations:
             an output that has a text is that; the notebook has all of it.
         files: The answer says which files of /workspace the cell added, changed or removed; it
             waits until they are recorded.
+        tools: Tools that the caller hands in: code calls them as those of the toolbox, the answer
+            is tool_call_required then, and exec.tool_results answers them.
+        tool_deadline_ms: How long such a call may wait for its result before the cell is stopped;
+            default: five minutes.
         """
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files}
+            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
         return t.cast(shapes.Answer, await self._json(SESSION_EXEC, given))
 
     async def session_exec_text(self, session_id: str, code: str, *,
@@ -108,14 +113,15 @@ class AsyncOperations:
                                 on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
                                 names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                                 images: t.Optional[t.Literal["reference", "inline"]] = None,
-                                html: t.Optional[bool] = None,
-                                files: t.Optional[bool] = None) -> str:
+                                html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                                tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
+                                tool_deadline_ms: t.Optional[int] = None) -> str:
         """Runs a cell in a session and answers with its output, value and error. The same as text
         for a model, in the order in which it happened."""
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files}
+            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
         return await self._text(SESSION_EXEC, given)
 
     def session_exec_events(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
@@ -123,14 +129,15 @@ class AsyncOperations:
                             on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None,
                             names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                             images: t.Optional[t.Literal["reference", "inline"]] = None,
-                            html: t.Optional[bool] = None,
-                            files: t.Optional[bool] = None) -> AsyncEvents:
+                            html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                            tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
+                            tool_deadline_ms: t.Optional[int] = None) -> AsyncEvents:
         """Runs a cell in a session and answers with its output, value and error. Its events as they
         happen; the last one is `result`."""
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files}
+            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
         return self._events(SESSION_EXEC, given)
 
     async def exec_continue(self, session_id: str, cell: str, *, budget: t.Optional[int] = None,
@@ -275,6 +282,50 @@ class AsyncOperations:
             "number": number, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect}
         return self._events(SESSION_INPUT, given)
+
+    async def exec_tool_results(self, session_id: str, cell: str,
+                                results: t.Sequence[t.Mapping[str, t.Any]], *,
+                                budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                                on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> shapes.Answer:
+        """Answers calls of tools that the caller has handed in, and waits for the cell's next
+        answer.
+
+        session_id: The session.
+        cell: The cell, by the number or the cell_id of its first answer.
+        results: What became of calls, by their ids: of each a result or an error.
+        budget: How many bytes of output the answer may hold; default: the session's or the agent's
+            budget, else 8 KiB come whole, and of more the first and last lines, 3 KiB; pictures
+            have up to 4 MiB beside that. At most the agent's max_output_bytes.
+        yield_ms: Answer after this time with what there is so far, also if the cell still runs;
+            without it the answer comes at the end.
+        on_disconnect: What becomes of the cell if the client goes away before the answer: continue
+            (default; the answer is kept) or cancel. If it is given, a client that closes only its
+            own side counts as gone too.
+        """
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "results": results,
+            "budget": budget, "yield_ms": yield_ms, "on_disconnect": on_disconnect}
+        return t.cast(shapes.Answer, await self._json(EXEC_TOOL_RESULTS, given))
+
+    async def exec_tool_results_text(self, session_id: str, cell: str,
+                                     results: t.Sequence[t.Mapping[str, t.Any]], *,
+                                     budget: t.Optional[int] = None,
+                                     yield_ms: t.Optional[int] = None,
+                                     on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> str:
+        """Answers calls of tools that the caller has handed in, and waits for the cell's next
+        answer. The same as text for a model, in the order in which it happened."""
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "results": results,
+            "budget": budget, "yield_ms": yield_ms, "on_disconnect": on_disconnect}
+        return await self._text(EXEC_TOOL_RESULTS, given)
+
+    def exec_tool_results_events(self, session_id: str, cell: str,
+                                 results: t.Sequence[t.Mapping[str, t.Any]], *,
+                                 budget: t.Optional[int] = None, yield_ms: t.Optional[int] = None,
+                                 on_disconnect: t.Optional[t.Literal["continue", "cancel"]] = None) -> AsyncEvents:
+        """Answers calls of tools that the caller has handed in, and waits for the cell's next
+        answer. Its events as they happen; the last one is `result`."""
+        given: t.Dict[str, t.Any] = {"session_id": session_id, "cell": cell, "results": results,
+            "budget": budget, "yield_ms": yield_ms, "on_disconnect": on_disconnect}
+        return self._events(EXEC_TOOL_RESULTS, given)
 
     async def session_interrupt(self, session_id: str) -> shapes.Interrupted:
         """Interrupts the running cell, as Ctrl-C would; the session keeps its state.
@@ -1130,7 +1181,9 @@ class AsyncOperations:
                              explore: t.Optional[bool] = None, debug: t.Optional[bool] = None,
                              isolation: t.Optional[t.Literal["shared", "per_cell"]] = None,
                              name: t.Optional[str] = None,
-                             labels: t.Optional[t.Mapping[str, str]] = None) -> shapes.Session:
+                             labels: t.Optional[t.Mapping[str, str]] = None,
+                             tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
+                             tool_deadline_ms: t.Optional[int] = None) -> shapes.Session:
         """Starts a session: an interpreter of its own in a sandbox of its own.
 
         runtime: The interpreter.
@@ -1167,13 +1220,18 @@ class AsyncOperations:
         name: What it can be called instead of its id: letters, digits, ".", "_" and "-". No other
             living session of the agent may have it.
         labels: Texts to find it by, up to 16, by name.
+        tools: Tools that the caller hands in: code calls them as those of the toolbox, the answer
+            is tool_call_required then, and exec.tool_results answers them.
+        tool_deadline_ms: How long such a call may wait for its result before the cell is stopped;
+            default: five minutes.
         """
         given: t.Dict[str, t.Any] = {"runtime": runtime, "profile": profile, "limits": limits,
             "cwd": cwd, "env": env, "join": join, "agent": agent, "binding": binding,
             "user": user, "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
             "images": images, "durable": durable, "explore": explore, "debug": debug,
-            "isolation": isolation, "name": name, "labels": labels}
+            "isolation": isolation, "name": name, "labels": labels, "tools": tools,
+            "tool_deadline_ms": tool_deadline_ms}
         return t.cast(shapes.Session, await self._json(SESSION_CREATE, given))
 
     async def session_list(self, *,
@@ -1852,8 +1910,9 @@ class AsyncOperations:
     async def tool_run(self, code: str, *,
                        language: t.Optional[t.Literal["python", "node", "bash"]] = None,
                        session: t.Optional[str] = None, timeout_ms: t.Optional[int] = None,
-                       yield_ms: t.Optional[int] = None,
-                       max_tokens: t.Optional[int] = None) -> shapes.ToolResult:
+                       yield_ms: t.Optional[int] = None, max_tokens: t.Optional[int] = None,
+                       tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
+                       tool_deadline_ms: t.Optional[int] = None) -> shapes.ToolResult:
         """Runs code in a live session whose variables and files stay; without a session in the
         caller's own, which is made if there is none.
 
@@ -1863,26 +1922,34 @@ class AsyncOperations:
         timeout_ms: Interrupt it then.
         yield_ms: Answer by then, default 25000; wait() goes on.
         max_tokens: Of output.
+        tools: Tools that the caller hands in: code calls them as those of the toolbox, the answer
+            is tool_call_required then, and exec.tool_results answers them.
+        tool_deadline_ms: How long such a call may wait for its result before the cell is stopped;
+            default: five minutes.
         """
         given: t.Dict[str, t.Any] = {"code": code, "language": language, "session": session,
-            "timeout_ms": timeout_ms, "yield_ms": yield_ms, "max_tokens": max_tokens}
+            "timeout_ms": timeout_ms, "yield_ms": yield_ms, "max_tokens": max_tokens,
+            "tools": tools, "tool_deadline_ms": tool_deadline_ms}
         return t.cast(shapes.ToolResult, await self._json(TOOL_RUN, given))
 
     def tool_run_events(self, code: str, *,
                         language: t.Optional[t.Literal["python", "node", "bash"]] = None,
                         session: t.Optional[str] = None, timeout_ms: t.Optional[int] = None,
-                        yield_ms: t.Optional[int] = None,
-                        max_tokens: t.Optional[int] = None) -> AsyncEvents:
+                        yield_ms: t.Optional[int] = None, max_tokens: t.Optional[int] = None,
+                        tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
+                        tool_deadline_ms: t.Optional[int] = None) -> AsyncEvents:
         """Runs code in a live session whose variables and files stay; without a session in the
         caller's own, which is made if there is none. Its events as they happen; the last one is
         `result`."""
         given: t.Dict[str, t.Any] = {"code": code, "language": language, "session": session,
-            "timeout_ms": timeout_ms, "yield_ms": yield_ms, "max_tokens": max_tokens}
+            "timeout_ms": timeout_ms, "yield_ms": yield_ms, "max_tokens": max_tokens,
+            "tools": tools, "tool_deadline_ms": tool_deadline_ms}
         return self._events(TOOL_RUN, given)
 
     async def tool_wait(self, *, session: t.Optional[str] = None, input: t.Optional[str] = None,
                         interrupt: t.Optional[bool] = None, yield_ms: t.Optional[int] = None,
-                        max_tokens: t.Optional[int] = None) -> shapes.ToolResult:
+                        max_tokens: t.Optional[int] = None,
+                        results: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None) -> shapes.ToolResult:
         """Waits on for code that still runs, and answers with what is new; gives it a line, or
         interrupts it.
 
@@ -1891,18 +1958,20 @@ class AsyncOperations:
         interrupt: Stop it first.
         yield_ms: Answer by then, default 25000; wait() goes on.
         max_tokens: Of output.
+        results: What became of calls, by their ids: of each a result or an error.
         """
         given: t.Dict[str, t.Any] = {"session": session, "input": input, "interrupt": interrupt,
-            "yield_ms": yield_ms, "max_tokens": max_tokens}
+            "yield_ms": yield_ms, "max_tokens": max_tokens, "results": results}
         return t.cast(shapes.ToolResult, await self._json(TOOL_WAIT, given))
 
     def tool_wait_events(self, *, session: t.Optional[str] = None, input: t.Optional[str] = None,
                          interrupt: t.Optional[bool] = None, yield_ms: t.Optional[int] = None,
-                         max_tokens: t.Optional[int] = None) -> AsyncEvents:
+                         max_tokens: t.Optional[int] = None,
+                         results: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None) -> AsyncEvents:
         """Waits on for code that still runs, and answers with what is new; gives it a line, or
         interrupts it. Its events as they happen; the last one is `result`."""
         given: t.Dict[str, t.Any] = {"session": session, "input": input, "interrupt": interrupt,
-            "yield_ms": yield_ms, "max_tokens": max_tokens}
+            "yield_ms": yield_ms, "max_tokens": max_tokens, "results": results}
         return self._events(TOOL_WAIT, given)
 
     async def tool_back(self,

@@ -9,6 +9,9 @@ EXEC_CONTINUE = Op("exec.continue", "POST", "/v1/sessions/{session_id}/exec/{cel
 EXEC = Op("exec", "POST", "/v1/exec", (), ("mutating", "streams", "makes_session", "runs_code"))
 SESSION_INPUT = Op("session.input", "POST", "/v1/sessions/{session_id}/input", (),
                    ("mutating", "streams", "runs_code"))
+EXEC_TOOL_RESULTS = Op("exec.tool_results", "POST",
+                       "/v1/sessions/{session_id}/exec/{cell}/tool_results", (),
+                       ("mutating", "streams", "runs_code"))
 SESSION_INTERRUPT = Op("session.interrupt", "POST", "/v1/sessions/{session_id}/interrupt", (),
                        ("mutating",))
 SESSION_OUTPUT = Op("session.output", "GET", "/v1/sessions/{session_id}/output",

@@ -51,6 +51,7 @@ class Answer(_AnswerAlways, total=False):
     cell_id: str
     unrecorded: str
     input: Input
+    tool_calls: t.List[ToolCall]
     stdout: str
     stderr: str
     value: Output
@@ -97,6 +98,16 @@ class Input(_InputAlways, total=False):
     """The line that a cell waits for."""
 
     password: bool
+
+
+class _ToolCallAlways(t.TypedDict):
+    id: str
+    name: str
+    args: t.Any
+
+
+class ToolCall(_ToolCallAlways, total=False):
+    """A call that waits for its result."""
 
 
 class _OutputAlways(t.TypedDict):
@@ -1961,6 +1972,7 @@ class ToolPending(_ToolPendingAlways, total=False):
 
     prompt: str
     is_password: bool
+    tool_calls: t.List[ToolCall]
 
 
 class _ToolListAlways(t.TypedDict):

@@ -526,10 +526,13 @@ class Functions:
 
 def _briefly(tool: Dict[str, Any]) -> Dict[str, Any]:
     """An entry in one line: what must be given, what may be."""
-    taken = [
-        name if told.get("required") else f"{name}={told.get('default')!r}"
-        for name, told in tool["parameters"].items()
-    ]
+    needed = tool.get("schema", {}).get("required") or ()
+    taken = []
+    for name, told in tool["parameters"].items():
+        is_told = isinstance(told, dict)
+        is_needed = name in needed or (is_told and told.get("required"))
+        default = told.get("default") if is_told else None
+        taken.append(name if is_needed else f"{name}={default!r}")
     call = f"{tool['name']}({', '.join(taken)})"
     return {"name": tool["name"], "call": call, "does": tool["description"]}
 
