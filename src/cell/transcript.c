@@ -27,6 +27,12 @@ void transcript_init(struct transcript *t, uint64_t exec_id, const char *cell_id
         list_init(&t->streams[i].pieces);
 }
 
+void transcript_tap(struct transcript *t, const struct transcript_sink *sink, void *context)
+{
+    t->sink = sink;
+    t->sink_context = context;
+}
+
 void transcript_record(struct transcript *t, size_t row_text, size_t row_bytes)
 {
     t->row_text = MAX(row_text, (size_t)TEXT_MIN);
@@ -135,6 +141,8 @@ void transcript_append(struct transcript *t, enum output_stream stream, const ch
     if (len == 0)
         return;
     transcript_clear_if_due(t);
+    if (t->sink != NULL)
+        t->sink->on_text(t->sink_context, stream, bytes, len);
     struct transcript_item *item = is_aside ? NULL : transcript_item_for(t, stream);
     for (const char *at = bytes; (at = memchr(at, '\n', len - (size_t)(at - bytes))) != NULL; at++)
         t->streams[stream].untold_lines++;
@@ -252,6 +260,8 @@ void transcript_clear(struct transcript *t, bool waits)
     t->clears = waits;
     if (waits)
         return;
+    if (t->sink != NULL)
+        t->sink->on_clear(t->sink_context);
     for (size_t i = 0; i < t->n_items; i++)
         item_drop_news(t, &t->items[i]);
     t->news_omitted = 0;
@@ -356,6 +366,8 @@ static bool transcript_replace(struct transcript *t, const char *id, const struc
 uint64_t transcript_show(struct transcript *t, const json_t *output, bool is_update)
 {
     transcript_clear_if_due(t);
+    if (t->sink != NULL && !is_update)
+        t->sink->on_output(t->sink_context, output);
     const char *id = json_string_value(json_object_get(output, "display_id"));
     const char *replaced = is_update ? id : NULL;
     _buf_ struct buf text = BUF_INIT(0);
@@ -383,6 +395,8 @@ uint64_t transcript_show(struct transcript *t, const json_t *output, bool is_upd
 
 uint64_t transcript_conclude(struct transcript *t, const json_t *output, bool is_value)
 {
+    if (t->sink != NULL && is_value)
+        t->sink->on_output(t->sink_context, output);
     if (t->row_text == 0)
         return 0;
     _buf_ struct buf text = BUF_INIT(0);

@@ -77,7 +77,17 @@ struct transcript_stream {
     uint64_t untold_lines; /* line ends in what is not told yet: each answer begins anew */
 };
 
+/* Who hears of all that the transcript is given, whatever of it the row and the answer keep. */
+struct transcript_sink {
+    void (*on_text)(void *context, enum output_stream stream, const char *bytes, size_t len);
+    /* A typed output that was shown, not one that takes another's place; or the value. */
+    void (*on_output)(void *context, const json_t *output);
+    void (*on_clear)(void *context); /* what came before is shown no more */
+};
+
 struct transcript {
+    const struct transcript_sink *sink; /* NULL if there is none */
+    void *sink_context;
     uint64_t exec_id;
     const char *cell_id; /* of the cell, borrowed: where the row is found; "": there is none */
     struct output_ring *rings; /* the session's, borrowed: one for each stream */
@@ -108,6 +118,8 @@ struct transcript {
 /* Answers alone are wanted of it, until it is recorded. */
 void transcript_init(struct transcript *t, uint64_t exec_id, const char *cell_id,
                      struct output_ring *rings);
+/* From now on this sink is told what comes, NULL if none is. Both are borrowed until the next. */
+void transcript_tap(struct transcript *t, const struct transcript_sink *sink, void *context);
 /* There will be a row. Before anything was shown. */
 void transcript_record(struct transcript *t, size_t row_text, size_t row_bytes);
 /* The row is written for the last time: what was kept for it goes. */

@@ -203,8 +203,7 @@ struct exec {
     bool is_rolled_back;
     uint64_t rolled_back_to;
     json_t *extra;
-    bool spills;         /* what it writes is kept whole, because its session explores */
-    struct spill *spill; /* that; NULL if there is nothing so far */
+    struct spill *spill; /* what it writes, kept whole because its session explores; NULL if not */
     char *replaced; /* what the code would be without, if it does not compile; NULL if nothing */
 
     struct cell_record *record; /* NULL if the cell is not recorded, or not any more */

@@ -39,7 +39,7 @@ void outcome_free(struct exec *exec)
     free(exec->certificate);
     free(exec->unrecorded);
     free(exec->replaced);
-    spill_free(exec->spill);
+    spill_free(exec);
     json_decref(exec->extra);
     cell_leave(exec->cell);
     free(exec);

@@ -10,7 +10,6 @@
 #include "session/exec.h"
 #include "session/recording.h"
 #include "session/session.h"
-#include "session/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,9 +110,7 @@ static void pipe_take(struct exec_pipe *pipe, char *bytes, size_t len)
     struct exec *exec = pipe->exec;
     bool is_aside = exec->record == NULL;
     transcript_append(&exec->cell->transcript, pipe->stream, bytes, len, is_aside);
-    size_t n_held = pipe->n_held;
     pipe_tell(pipe, bytes, len, is_aside);
-    spill_add(exec, bytes - n_held, n_held + len - pipe->n_held);
 }
 
 /* The same of what a redactor let pass. */

@@ -141,7 +141,8 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     if (exec->wants_files)
         trial_watch_files(exec);
     session->running = exec;
-    exec->spills = session->exploring.is_on && !exec->echoes;
+    if (session->exploring.is_on && !exec->echoes)
+        spill_begin(exec);
     exec->is_rolled_back = session->was_rolled_back;
     exec->rolled_back_to = session->rolled_back_to;
     session->was_rolled_back = false;

@@ -6,7 +6,6 @@
 #include "cell/redact.h"
 #include "loop/loop.h"
 #include "session/pictures.h"
-#include "session/spill.h"
 
 /* A picture that is on its way to the store. */
 struct exec_pending {
@@ -90,8 +89,6 @@ void showing_on_display(struct session *session, json_t *output, bool is_update)
     const json_t *words = display_words(output);
     exec_echo(exec, OUTPUT_STDOUT,
               json_string_value(words ? words : json_object_get(output, "text")));
-    if (!is_update)
-        spill_add_output(exec, output);
     if (showing_waits(exec, output, place, NULL))
         return;
     uint64_t serial = transcript_show(&exec->cell->transcript, output, is_update);
@@ -106,7 +103,6 @@ void showing_on_clear(struct session *session, bool waits)
     showing_hurry(exec);
     exec_drain(exec);
     transcript_clear(&exec->cell->transcript, waits);
-    spill_clear(exec, waits);
     recording_clear(exec, waits);
     if (exec->listener != NULL && exec->listener->on_clear != NULL)
         exec->listener->on_clear(exec->context, waits);
@@ -126,7 +122,6 @@ void showing_on_verdict(struct session *session, const struct head_verdict *verd
         redact_output(verdict->error);
         redact_output(verdict->names);
     }
-    spill_add_output(exec, verdict->value);
     if (verdict->ran_plain && exec->replaced != NULL) {
         if (exec->extra == NULL)
             exec->extra = json_object();

@@ -13,15 +13,19 @@
 enum { SPILL_HEAD_BYTES = 32 * 1024, SPILL_TAIL_BYTES = 16 * 1024 };
 
 struct spill {
+    int blobs;                  /* the store of blobs */
     struct buf head;            /* all of it before a file is begun, then its first bytes */
     struct buf tail;            /* the last bytes, and perhaps some before them */
     struct blob_writer *writer; /* NULL before the file is begun */
     int status;                 /* of writing: 0 or -errno */
     uint64_t bytes, chars, line_ends;
     bool ends_line; /* so far, with a whole line */
-    bool clears;    /* what is there goes once something follows */
-    json_t *entry;  /* what the state has of the file; NULL if it was not made */
-    json_t *file;   /* what the answer has of it; NULL if the session does not have it */
+    struct {
+        char bytes[4]; /* of a character that is not whole yet */
+        size_t n;
+    } held[OUTPUT_STREAMS];
+    json_t *entry; /* what the state has of the file; NULL if it was not made */
+    json_t *file;  /* what the answer has of it; NULL if the session does not have it */
     struct buf note;
 };
 
@@ -33,24 +37,19 @@ static void spill_drop(struct spill *spill)
     json_decref(spill->entry);
     json_decref(spill->file);
     buf_free(&spill->note);
-    *spill = (struct spill){
-        .head = BUF_INIT(SPILL_MEMORY), .tail = BUF_INIT(SIZE_MAX / 4), .note = BUF_INIT(64 * KIB)};
-}
-
-void spill_free(struct spill *spill)
-{
-    if (spill != NULL)
-        spill_drop(spill);
-    free(spill);
+    *spill = (struct spill){.blobs = spill->blobs,
+                            .head = BUF_INIT(SPILL_MEMORY),
+                            .tail = BUF_INIT(SIZE_MAX / 4),
+                            .note = BUF_INIT(64 * KIB)};
 }
 
 /* ---- what comes ------------------------------------------------------------------------------ */
 
 /* More than memory should hold: from now on it goes to a file. */
-static void spill_write(struct spill *spill, int blobs, const char *text, size_t len)
+static void spill_write(struct spill *spill, const char *text, size_t len)
 {
     if (spill->writer == NULL && spill->status == 0) {
-        spill->status = blob_writer_new(blobs, &spill->writer);
+        spill->status = blob_writer_new(spill->blobs, &spill->writer);
         if (spill->status == 0)
             spill->status = blob_writer_add(spill->writer, spill->head.data, spill->head.len);
         spill->head.len = MIN(spill->head.len, (size_t)SPILL_HEAD_BYTES);
@@ -62,22 +61,15 @@ static void spill_write(struct spill *spill, int blobs, const char *text, size_t
         spill->status = blob_writer_add(spill->writer, text, len);
 }
 
-void spill_add(struct exec *exec, const char *text, size_t len)
+/* Whole characters, as far as the bytes are text. */
+static void spill_add(struct spill *spill, const char *text, size_t len)
 {
-    struct session *session = exec->session;
-    if (len == 0 || !exec->spills || session->engine->blobs < 0)
+    if (len == 0)
         return;
-    if (exec->spill == NULL) {
-        exec->spill = mem_alloc(sizeof(*exec->spill));
-        spill_drop(exec->spill);
-    }
-    struct spill *spill = exec->spill;
-    if (spill->clears)
-        spill_drop(spill);
     _buf_ struct buf valid = BUF_INIT(SIZE_MAX / 4);
     utf8_append_lossy(&valid, text, len);
     if (spill->writer != NULL || spill->status < 0 || spill->head.len + valid.len > SPILL_MEMORY)
-        spill_write(spill, session->engine->blobs, valid.data, valid.len);
+        spill_write(spill, valid.data, valid.len);
     else
         buf_append(&spill->head, valid.data, valid.len);
     buf_append(&spill->tail, valid.data, valid.len);
@@ -91,26 +83,60 @@ void spill_add(struct exec *exec, const char *text, size_t len)
     spill->ends_line = valid.data[valid.len - 1] == '\n';
 }
 
-void spill_add_output(struct exec *exec, const json_t *output)
+static void spill_on_text(void *context, enum output_stream stream, const char *bytes, size_t len)
 {
-    if (output == NULL || !exec->spills)
-        return;
+    struct spill *spill = context;
+    _buf_ struct buf joined = BUF_INIT(SIZE_MAX / 4);
+    if (spill->held[stream].n > 0) {
+        buf_append(&joined, spill->held[stream].bytes, spill->held[stream].n);
+        buf_append(&joined, bytes, len);
+        bytes = buf_str(&joined);
+        len = joined.len;
+    }
+    size_t whole = output_whole_prefix(bytes, len);
+    spill_add(spill, bytes, whole);
+    spill->held[stream].n = len - whole;
+    memcpy(spill->held[stream].bytes, bytes + whole, len - whole);
+}
+
+/* The words of a display or of the value, on lines of their own. */
+static void spill_on_output(void *context, const json_t *output)
+{
+    struct spill *spill = context;
     _buf_ struct buf words = BUF_INIT(SIZE_MAX / 4);
-    if (exec->spill != NULL && !exec->spill->ends_line && !exec->spill->clears)
+    if (spill->bytes > 0 && !spill->ends_line)
         buf_append_char(&words, '\n');
     display_put_words(output, false, &words);
     buf_append_char(&words, '\n');
-    spill_add(exec, words.data, words.len);
+    spill_add(spill, words.data, words.len);
 }
 
-void spill_clear(struct exec *exec, bool waits)
+static void spill_on_clear(void *context)
 {
-    if (exec->spill == NULL)
+    spill_drop(context);
+}
+
+void spill_begin(struct exec *exec)
+{
+    static const struct transcript_sink sink = {
+        .on_text = spill_on_text, .on_output = spill_on_output, .on_clear = spill_on_clear};
+    int blobs = exec->session->engine->blobs;
+    if (blobs < 0)
         return;
-    if (waits)
-        exec->spill->clears = true;
-    else
-        spill_drop(exec->spill);
+    exec->spill = mem_alloc(sizeof(*exec->spill));
+    exec->spill->blobs = blobs;
+    spill_drop(exec->spill);
+    transcript_tap(&exec->cell->transcript, &sink, exec->spill);
+}
+
+void spill_free(struct exec *exec)
+{
+    struct spill *spill = take_ptr(exec->spill);
+    if (spill == NULL)
+        return;
+    transcript_tap(&exec->cell->transcript, NULL, NULL);
+    spill_drop(spill);
+    free(spill);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -132,10 +158,13 @@ void spill_end(struct exec *exec)
     struct blob_put put;
     char name[32], hex[BLOB_HEX_SIZE];
     const struct engine *engine = exec->session->engine;
-    for (size_t i = 0; i < OUTPUT_STREAMS; i++) /* a character that was never finished */
-        spill_add(exec, exec->pipes[i].held, exec->pipes[i].n_held);
     struct spill *spill = exec->spill;
-    if (spill == NULL || spill->status < 0 || !spill_is_long(spill, engine->config.output_cap))
+    if (spill == NULL)
+        return;
+    transcript_tap(&exec->cell->transcript, NULL, NULL);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++) /* a character that was never finished */
+        spill_add(spill, spill->held[i].bytes, spill->held[i].n);
+    if (spill->status < 0 || !spill_is_long(spill, engine->config.output_cap))
         return;
     spill->status = spill->writer != NULL
                         ? blob_writer_finish(spill->writer, &put)

@@ -29,12 +29,8 @@ struct spill_note {
     uint64_t bytes;     /* of the output */
 };
 
-/* Whole characters, as far as the bytes are text. */
-void spill_add(struct exec *exec, const char *text, size_t len);
-/* The words of a display or of the value. */
-void spill_add_output(struct exec *exec, const json_t *output);
-/* The cell cleared what it has shown: now, or once something follows. */
-void spill_clear(struct exec *exec, bool waits);
+/* The cell begins: all that its transcript is given comes here, too. */
+void spill_begin(struct exec *exec);
 /* The cell has ended: what is too long is written. */
 void spill_end(struct exec *exec);
 /* The session has the file from now on, in place of the oldest if it has too many. After a crash
@@ -42,4 +38,4 @@ void spill_end(struct exec *exec);
 void spill_enter(struct exec *exec);
 /* False if the output was short, or could not be kept: the answer has what it can of it. */
 bool spill_note(const struct exec *exec, struct spill_note *ret);
-void spill_free(struct spill *spill); /* takes NULL */
+void spill_free(struct exec *exec); /* if it has one */

@@ -156,3 +156,28 @@ def test_no_other_file_can_be_read_through_it(explorer):
 def test_others_answer_as_ever(session):
     answer = session.exec(MANY)
     assert "spill" not in answer and answer.stdout.startswith("line 1 of many\n")
+
+
+@pytest.mark.one_mode
+def test_what_was_cleared_is_not_in_it(explorer):
+    code = ("from IPython.display import clear_output, display\n"
+            "print('gone', 'x' * 9000); clear_output(WAIT)\n"
+            "print('kept', 'é' * 9000, end=''); display(7); display(8, display_id='d');"
+            "display(9, display_id='d', update=True); 'value'")
+    for waits in ("True", "False"):
+        answer = explorer.exec(code.replace("WAIT", waits))
+        assert answer.status == "ok", answer
+        path = answer.spill.path
+        assert answer.spill.chars == 9005 + len("\n7\n8\n'value'\n")
+        assert look(explorer, f"peek(8, {path!r}), peek(99, {path!r}, 9004)") == (
+            "kept ééé", "é\n7\n8\n'value'\n")
+
+
+@pytest.mark.one_mode
+def test_a_character_in_two_writes_is_whole(explorer):
+    code = ("import os\n"
+            "print('x' * 9000, flush=True)\n"
+            "for byte in ('€' * 200).encode() + b'\\xe2': os.write(1, bytes([byte]))\n")
+    answer = explorer.exec(code)
+    shown = look(explorer, f"peek(300, {answer.spill.path!r}, 9001)")
+    assert shown == "€" * 200 + "�" and answer.spill.chars == 9202
