@@ -35,6 +35,7 @@ struct mcp_task {
     uint64_t expires_ms;             /* monotonic; 0: it works */
     struct mcp_request *request;     /* NULL once it has ended */
     struct store_call *saving;       /* NULL if nothing is */
+    struct mcp_request *canceller;   /* hears of it once that is safe; NULL if none waits */
     char *result;                    /* an object, or of one that failed the error; or NULL */
     size_t result_len;
 };
@@ -72,9 +73,19 @@ static void task_set_result(struct mcp_task *task, const char *json, size_t len)
     task->mcp->has.task_bytes += len;
 }
 
+static void task_answer_canceller(struct mcp_task *task)
+{
+    struct mcp_request *rq = take_ptr(task->canceller);
+    if (rq == NULL)
+        return;
+    rq->on_end = NULL;
+    request_reply_json(rq, json_object());
+}
+
 static void task_free(struct mcp_task *task)
 {
     struct mcp *mcp = task->mcp;
+    task_answer_canceller(task);
     if (task->saving != NULL)
         store_forget(task->saving);
     map_remove(&mcp->tasks_by_id, task->id);
@@ -327,18 +338,36 @@ void mcp_task_update(struct mcp_request *rq)
     request_reply_json(rq, json_object());
 }
 
+/* A disk that refuses keeps nobody from an answer. */
+static void task_on_cancel_safe(void *context, const struct err *e)
+{
+    struct mcp_task *task = context;
+    (void)e;
+    task->saving = NULL;
+    task_answer_canceller(task);
+}
+
+static void task_on_canceller_end(struct mcp_request *rq)
+{
+    ((struct mcp_task *)(uintptr_t)rq->own)->canceller = NULL;
+}
+
 void mcp_task_cancel(struct mcp_request *rq)
 {
     struct mcp_task *task = task_named(rq);
     if (task == NULL)
         return;
     struct mcp_request *under_way = task->request;
-    if (under_way != NULL) {
-        task_settle(task, TASK_CANCELLED);
-        task_save(task, TASK_CANCELLED, NULL);
-        request_drop(under_way);
+    if (under_way == NULL) {
+        request_reply_json(rq, json_object());
+        return;
     }
-    request_reply_json(rq, json_object());
+    task_settle(task, TASK_CANCELLED);
+    request_drop(under_way);
+    rq->own = task;
+    rq->on_end = task_on_canceller_end;
+    task->canceller = rq;
+    task_save(task, TASK_CANCELLED, task_on_cancel_safe);
 }
 
 void mcp_tasks_sweep(struct mcp *mcp)

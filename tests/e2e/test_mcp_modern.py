@@ -409,6 +409,28 @@ def test_names_of_sessions_are_completed(client, name):
     assert completed == {"values": [name], "total": 1, "hasMore": False}
 
 
+def test_cells_and_files_of_a_session_are_completed(client, name):
+    client.call("run", {"session": name, "code": "import os; os.makedirs('data/more')\n"
+                        "for f in ('data/a b.csv', 'data/c.csv', 'dear.txt'): open(f, 'w').close()"})
+    client.call("run", {"session": name, "code": "1"})
+
+    def completed(argument, value, uri, **context):
+        return client.request("completion/complete", {
+            "ref": {"type": "ref/resource", "uri": uri}, "context": {"arguments": context},
+            "argument": {"name": argument, "value": value}})["completion"]["values"]
+
+    cells, files = "notebook://{session}/cell/{cell}", "workspace://{session}/{+path}"
+    assert completed("cell", "", cells, session=name) == ["0", "1"]
+    assert completed("cell", "1", cells, session=name) == ["1"]
+    assert completed("path", "d", files, session=name) == ["data/", "dear.txt"]
+    assert completed("path", "data/", files, session=name) == [
+        "data/a b.csv", "data/c.csv", "data/more/"]
+    assert completed("path", "data/a", files, session=name) == ["data/a b.csv"]
+    for path in ("../", "/etc/", "none/", "data/a b.csv/"):
+        assert completed("path", path, files, session=name) == []
+    assert completed("path", "d", files, session="nobody") == completed("cell", "", cells) == []
+
+
 def test_messages_come_only_if_a_level_is_asked_for(client, name):
     def kinds(**meta):
         message, headers = mcp.modern("tools/call", {"name": "run", "arguments": {
@@ -439,8 +461,8 @@ def test_tasks_outlive_the_daemon(launch):
     done = client.call("run", {"code": "import time; time.sleep(1.2); 'slept'", "session": "a"})
     await_task(client, done["taskId"], "completed")
     stopped = client.call("run", {"code": "time.sleep(600)", "session": "a"})
-    client.request("tasks/cancel", {"taskId": stopped["taskId"]})
-    cut = client.call("run", {"code": "time.sleep(600)", "session": "a"})
+    cut = client.call("run", {"code": "import time; time.sleep(600)", "session": "b"})
+    client.request("tasks/cancel", {"taskId": stopped["taskId"]})  # is on disk when it is answered
     daemon.kill()
     daemon = launch(config="default_profile: min\n", data=daemon.data)
     client = mcp.Modern(daemon, mcp.TASKS)
@@ -455,6 +477,17 @@ def test_tasks_outlive_the_daemon(launch):
     assert get(cut)["status"] == "failed" and "run it again" in get(cut)["error"]["message"]
     result = mcp.Modern(daemon).call("run", {"code": "1 + 1", "session": "a"})
     assert mcp.text_of(result).startswith("2")
+
+
+def test_a_silent_stream_is_kept_by_comments(launch):
+    """For proxies that close what is silent; a quarter of a minute lasts 15 ms here."""
+    client = mcp.Modern(launch(env={"CELLA_TEST_TIME_SCALE": "0.001"}))
+    message, headers = mcp.modern("subscriptions/listen", {"notifications": {}})
+    connection, response = client.open(message, headers)
+    assert response.headers["X-Accel-Buffering"] == "no"
+    lines = [response.readline() for _ in range(12)]
+    assert lines[0].startswith(b"data: ") and lines.count(b":\n") >= 3
+    connection.close()
 
 
 def test_tasks_expire(launch):
