@@ -23,8 +23,12 @@ def refused(answer):
 
 @pytest.fixture
 def client(daemon):
-    yield mcp.Modern(daemon)
-    assert mcp.Modern(daemon).request("tools/list")["tools"]
+    """Its session has the same state after what is refused as before."""
+    made = mcp.Modern(daemon)
+    made.call("run", {"code": "x = 1", "session": "kept"})
+    yield made
+    after = mcp.Modern(daemon).call("run", {"code": "x", "session": "kept"})
+    assert mcp.text_of(after) == "1"
 
 
 @pytest.mark.smoke

@@ -75,6 +75,12 @@ def page(runs, version):
                   "| scenario | why it is not scored | state |", "|---|---|---|"]
         lines += [f"| {s.name} | {s.why} | {s.state} |" for s in scenarios.values() if s.why]
         lines.append("")
+    lines += ["## Neither", "",
+              "Three scenarios are required by no revision: `sep-2640-skills-directory`, "
+              "`sep-2640-skills-enumeration`, `sep-2640-skills-manifest`.",
+              "They are of the extension for skills, which Cella does not declare, so that the suite "
+              "skips their checks. How to work is told by",
+              "[prompts](MCP.md) instead.", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
