@@ -411,7 +411,8 @@ def test_names_of_sessions_are_completed(client, name):
 
 def test_cells_and_files_of_a_session_are_completed(client, name):
     client.call("run", {"session": name, "code": "import os; os.makedirs('data/more')\n"
-                        "for f in ('data/a b.csv', 'data/c.csv', 'dear.txt'): open(f, 'w').close()"})
+                        "for path in ('data/a b.csv', 'data/c.csv', 'dear.txt'):\n"
+                        "    open(path, 'w').close()"})
     client.call("run", {"session": name, "code": "1"})
 
     def completed(argument, value, uri, **context):

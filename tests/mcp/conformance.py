@@ -78,8 +78,8 @@ def page(runs, version):
     lines += ["## Neither", "",
               "Three scenarios are required by no revision: `sep-2640-skills-directory`, "
               "`sep-2640-skills-enumeration`, `sep-2640-skills-manifest`.",
-              "They are of the extension for skills, which Cella does not declare, so that the suite "
-              "skips their checks. How to work is told by",
+              "They are of the extension for skills, which Cella does not declare, so that the "
+              "suite skips their checks. How to work is told by",
               "[prompts](MCP.md) instead.", ""]
     return "\n".join(lines).rstrip() + "\n"
 

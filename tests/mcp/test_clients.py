@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +59,7 @@ class Inspector:
 
     def __init__(self, peers, server, era, folder):
         self.peers, self.server, self.era = peers, server, era
-        self.session = f"inspector-{era}"
+        self.session, self.heard = f"inspector-{era}", folder / f"{era}-heard"
         self.env = {**os.environ, "MCP_CATALOG_PATH": str(folder / f"{era}.json"),
                     "PATH": f"{peers.node.parent}:{os.environ['PATH']}"}
 
@@ -82,6 +83,20 @@ class Inspector:
 
     def run(self, way, code, **more):
         return self.call(way, "run", code=code, **more)
+
+    def progress(self, code):
+        """What was told of progress before the answer. Its command line shows none of it, so that
+        the line is listened to on its way."""
+        line = shlex.join(target(self.server, "stdio"))
+        words = ["sh", "-c", f"{line} | tee {shlex.quote(str(self.heard))}"]
+        args = json.dumps({"session": self.session, "code": code})
+        command = [*self.command("stdio", "--method", "tools/call", "--tool-name", "run",
+                                 "--tool-args-json", args, "--metadata", "progressToken=p")]
+        done = subprocess.run([*command[:command.index("--")], "--", *words], text=True,
+                              capture_output=True, env=self.env, timeout=host.PATIENCE)
+        assert done.returncode == 0, done.stderr[-4000:]
+        heard = [json.loads(message) for message in self.heard.read_text().splitlines()]
+        return [m["params"] for m in heard if m.get("method") == "notifications/progress"]
 
     def interrupt(self, way, code):
         """The call of a long cell, ended by Ctrl-C once the cell runs."""
@@ -118,6 +133,11 @@ def drive(inspector):
     assert text_of(inspector.run("stdio", "x", session=branch)).startswith("20")
     inspector.run("http", "name = input('Your name? ')\nprint('Hello', name)", yield_ms=0)
     assert "Hello Ada" in text_of(inspector.call("stdio", "wait", input="Ada"))
+    told = inspector.progress("import time\nfor i in range(5): print('step', i, flush=True); "
+                              "time.sleep(0.2)")
+    assert told and all(one["progressToken"] == told[0]["progressToken"] for one in told)
+    assert told[-1]["message"].startswith("step ")
+    assert [one["progress"] for one in told] == sorted({one["progress"] for one in told})
     # A client of the older era that goes away can come back for its answer: no cancellation.
     for way in WAYS if inspector.era == "modern" else ["stdio"]:
         inspector.run(way, "import time; n = 0")
