@@ -17,7 +17,7 @@
 #include <time.h>
 
 struct explore_boxes {
-    struct loop_boxes *boxes;
+    struct loop_boxes *files, *fetches;
 };
 
 struct explore_job {
@@ -31,10 +31,15 @@ struct explore_job {
 
 struct explore_boxes *explore_boxes_new(uv_loop_t *loop)
 {
-    static const struct loop_boxes_limits limits = {
-        .at_work = EXPLORE_JOBS_MAX, .waiting = EXPLORE_WAITING_MAX, .queue_ms = EXPLORE_WAIT_MS};
+    static const struct loop_boxes_limits files = {.at_work = EXPLORE_JOBS_MAX,
+                                                   .waiting = EXPLORE_WAITING_MAX,
+                                                   .queue_ms = EXPLORE_WAIT_MS},
+                                          fetches = {.at_work = EXPLORE_FETCHES_MAX,
+                                                     .waiting = EXPLORE_WAITING_MAX,
+                                                     .queue_ms = EXPLORE_WAIT_MS};
     struct explore_boxes *boxes = mem_alloc(sizeof(*boxes));
-    boxes->boxes = loop_boxes_new(loop, &limits);
+    boxes->files = loop_boxes_new(loop, &files);
+    boxes->fetches = loop_boxes_new(loop, &fetches);
     return boxes;
 }
 
@@ -42,8 +47,14 @@ void explore_boxes_free(struct explore_boxes *boxes)
 {
     if (boxes == NULL)
         return;
-    loop_boxes_free(boxes->boxes);
+    loop_boxes_free(boxes->files);
+    loop_boxes_free(boxes->fetches);
     free(boxes);
+}
+
+static struct loop_boxes *job_queue(const struct explore_job *job)
+{
+    return job->order.kind->fetches ? job->boxes->fetches : job->boxes->files;
 }
 
 static void job_close(struct explore_job *job)
@@ -68,8 +79,7 @@ static int job_on_start(void *context, pid_t *ret_pid)
 {
     struct explore_job *job = context;
     if (job->until_ms == 0)
-        job->until_ms =
-            uv_now(loop_boxes_loop(job->boxes->boxes)) + clock_scaled_ms(EXPLORE_JOB_MS);
+        job->until_ms = uv_now(loop_boxes_loop(job_queue(job))) + clock_scaled_ms(EXPLORE_JOB_MS);
     _free_ char *request = json_dumps(job->order.request, JSON_COMPACT);
     _fd_ int request_fd = memfd_create("cella-request", MFD_CLOEXEC);
     cleanup_fd(&job->answer);
@@ -97,15 +107,21 @@ static bool job_enqueue(struct explore_job *job, uint64_t work_ms)
 {
     static const struct loop_box_events events = {
         .start = job_on_start, .on_end = job_on_end, .on_freed = job_on_freed};
-    job->box = loop_box_new(job->boxes->boxes, work_ms, &events, job);
+    job->box = loop_box_new(job_queue(job), work_ms, &events, job);
     if (job->box != NULL)
         job->n_boxes++;
     return job->box != NULL;
 }
 
-static int job_refuse(struct err *e)
+/* What waits in the same queue, in words. */
+static const char *job_others(const struct explore_kind *kind)
 {
-    err_set(e, ERR_LIMIT, "%d archives, PDFs and web pages wait to be read", EXPLORE_WAITING_MAX);
+    return kind->fetches ? "web pages" : "archives and PDFs";
+}
+
+static int job_refuse(const struct explore_kind *kind, struct err *e)
+{
+    err_set(e, ERR_LIMIT, "%d %s wait to be read", EXPLORE_WAITING_MAX, job_others(kind));
     return err_advise(e, "Ask again in a moment.");
 }
 
@@ -116,7 +132,7 @@ struct explore_job *explore_order(struct explore_boxes *boxes, const struct expl
     *job = (struct explore_job){.boxes = boxes, .order = *order, .answer = -1};
     if (job_enqueue(job, clock_scaled_ms(EXPLORE_JOB_MS)))
         return job;
-    job_refuse(e);
+    job_refuse(order->kind, e);
     job_close(job);
     return NULL;
 }
@@ -176,7 +192,7 @@ static int job_describe(const struct explore_kind *kind, const struct loop_box_e
         return err_advise(e, "%s", kind->killed);
     }
     if (end->how == BOX_CROWDED) {
-        err_set(e, ERR_TIMEOUT, "other archives, PDFs and web pages were read for %d s",
+        err_set(e, ERR_TIMEOUT, "other %s were read for %d s", job_others(kind),
                 EXPLORE_WAIT_MS / 1000);
         return err_advise(e, "Ask again later.");
     }
@@ -235,7 +251,7 @@ static int job_conclude(const struct explore_job *job, const struct loop_box_end
 static void job_on_end(void *context, const struct loop_box_end *end)
 {
     struct explore_job *job = context;
-    uint64_t now_ms = uv_now(loop_boxes_loop(job->boxes->boxes));
+    uint64_t now_ms = uv_now(loop_boxes_loop(job_queue(job)));
     struct err e;
     json_t *ret = NULL;
     int done = job_conclude(job, end, &ret, &e);
@@ -245,7 +261,7 @@ static void job_on_end(void *context, const struct loop_box_end *end)
         if (job_enqueue(job, job->until_ms - now_ms))
             return;
         ret = NULL;
-        done = job_refuse(&e);
+        done = job_refuse(job->order.kind, &e);
     } else if (done == 1) {
         done = job_describe(job->order.kind, &(struct loop_box_end){.how = BOX_LATE}, &e);
     }

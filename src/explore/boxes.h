@@ -1,6 +1,7 @@
-/* Boxes that do one piece of work and end: archives, PDFs, web pages. One queue for all of them. A
- * box gets the file, a request and empty files in memory; what it answers is checked as if an enemy
- * had written it. */
+/* Boxes that do one piece of work and end: archives, PDFs, web pages. Archives and PDFs take the
+ * processor and share a queue; pages mostly wait for the network and have one of their own. A box
+ * gets the file, a request and empty files in memory; what it answers is checked as if an enemy had
+ * written it. */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +11,8 @@ struct explore_boxes;
 struct explore_job;
 
 enum {
-    EXPLORE_JOBS_MAX = 2,     /* at work at a time */
+    EXPLORE_JOBS_MAX = 2,     /* archives and PDFs at work at a time, */
+    EXPLORE_FETCHES_MAX = 8,  /* and pages of the web */
     EXPLORE_WAITING_MAX = 32, /* more are refused with ERR_LIMIT */
     EXPLORE_JOB_MS = 30000,   /* of work, then the box is killed */
     EXPLORE_WAIT_MS = 60000,  /* of waiting */
@@ -58,6 +60,7 @@ struct explore_kind {
     const char *walls;   /* what it takes, if walls could not be built */
     const char *install; /* advice if a library or program is missing */
     const char *large;   /* the error if BOX_TO became too large */
+    bool fetches;        /* the work is to wait for the network */
     /* The box has ended by itself. 0: *ret is the result; 1: *ret is another request, for the same
      * job; -1: `e` says why not. */
     int (*conclude)(const struct explore_outcome *outcome, json_t **ret, struct err *e);

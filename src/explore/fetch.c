@@ -54,6 +54,7 @@ static const struct explore_kind fetch_kind = {
     .install = "Install libcurl (Debian: libcurl4).",
     .large = "the page has more than 10 MiB",
     .conclude = fetch_conclude,
+    .fetches = true,
 };
 
 static json_t *fetch_domains(const struct fetch_request *request, struct err *e)

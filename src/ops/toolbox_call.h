@@ -7,6 +7,7 @@
 struct assist;
 struct exploring_order;
 struct handed_call;
+struct toolbox_visit;
 struct upstream_call;
 
 enum { TOOLBOX_LOG_MAX = 1000, TOOLBOX_CHAIN_ID_BYTES = 12 };
@@ -36,6 +37,13 @@ struct tool_entry *toolbox_entry_of(const struct session *session, const char *n
 bool toolbox_rules_allow(const struct call *call, const struct session *session,
                          const struct tool_entry *entry);
 
+/* A question to an endpoint. */
+struct toolbox_asked {
+    struct toolbox_visit *visit;
+    size_t index;
+    struct exploring_order *order; /* NULL if it was answered */
+};
+
 /* A call under way; in the arena of its call. */
 struct toolbox_visit {
     struct call *call;
@@ -43,9 +51,10 @@ struct toolbox_visit {
     json_t *args;
     uint64_t begun_us;
     struct assist *assist;
-    struct call inner;             /* TOOLBOX_OPERATION */
-    struct exploring_order *order; /* TOOLBOX_HTTP, TOOLBOX_LLM */
-    json_t *answers;               /* TOOLBOX_LLM: those that have come; NULL if none */
+    struct call inner;           /* TOOLBOX_OPERATION */
+    struct toolbox_asked *asked; /* TOOLBOX_HTTP, TOOLBOX_LLM: the questions, of which so many */
+    size_t n_asked, n_begun, n_answered;
+    json_t *answers; /* likewise: in the order of the questions; NULL if there are none */
     struct upstream_call *upstream;
     struct handed_call *handed; /* TOOLBOX_CALLER */
 };

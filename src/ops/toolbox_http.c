@@ -10,6 +10,7 @@
 enum {
     HTTP_BODY_MAX = 256 * 1024, /* bytes that a server is sent */
     HTTP_ANSWER_CHARS = 200000, /* of which it takes so many */
+    HTTP_ASKED_AT_ONCE = 4,     /* questions of one batch */
 };
 
 /* ---- what the server said -------------------------------------------------------------------- */
@@ -29,71 +30,94 @@ static json_t *toolbox_http_read(const char *text, size_t len)
     return json_stringn(text, len);
 }
 
-static json_t *toolbox_http_prompts(const struct toolbox_visit *visit)
+static const char *toolbox_http_text_of(const json_t *said, size_t *ret_len)
 {
-    return json_object_get(visit->args, "prompts");
+    const json_t *choice = json_array_get(json_object_get(said, "choices"), 0);
+    const json_t *text = json_object_get(json_object_get(choice, "message"), "content");
+    *ret_len = json_string_length(text);
+    return json_string_value(text);
 }
 
-/* A model's answer: {"choices": [{"message": {"content"}}]}. The next prompt of several follows. */
-static void toolbox_http_take_answer(struct toolbox_visit *visit, const json_t *said)
+/* ---- questions ------------------------------------------------------------------------------- */
+
+static void toolbox_http_ask_next(struct toolbox_visit *visit, struct session *session);
+
+/* Whatever is under way is nobody's any more. */
+static void toolbox_http_drop(struct toolbox_visit *visit)
+{
+    struct toolbox_asked *asked = visit->asked;
+    for (size_t i = 0; i < visit->n_begun; i++)
+        if (asked[i].order != NULL)
+            exploring_forget(take_ptr(asked[i].order));
+    json_decref(take_ptr(visit->answers));
+    visit->call->on_gone = NULL;
+}
+
+static void toolbox_http_fail(struct toolbox_visit *visit, const struct err *e)
+{
+    struct err kept = *e;
+    toolbox_http_drop(visit);
+    toolbox_call_failed(visit, &kept);
+}
+
+/* An answer to one question. The last makes the result: the answer, or all of them in the order of
+ * the questions. */
+static void toolbox_http_take(struct toolbox_asked *asked, json_t *answer)
 {
     struct err e;
-    const json_t *choice = json_array_get(json_object_get(said, "choices"), 0),
-                 *prompts = toolbox_http_prompts(visit);
-    json_t *text = json_object_get(json_object_get(choice, "message"), "content");
+    struct toolbox_visit *visit = asked->visit;
     struct session *session =
         session_find(visit->call->engine, call_text(visit->call, "session_id", ""), &e);
-    if (session == NULL || !json_is_string(text)) {
-        if (session != NULL)
-            err_set(&e, ERR_UPSTREAM, "the model's server answered without a text");
-        json_decref(take_ptr(visit->answers));
-        toolbox_call_failed(visit, &e);
+    json_array_set(visit->answers, asked->index, answer);
+    if (++visit->n_answered < visit->n_asked) {
+        if (session == NULL)
+            toolbox_http_fail(visit, &e);
+        else
+            toolbox_http_ask_next(visit, session);
         return;
     }
-    if (prompts == NULL) {
-        toolbox_call_keep(visit, text);
-        return;
-    }
-    if (visit->answers == NULL)
-        visit->answers = json_array();
-    json_array_append(visit->answers, text);
-    if (json_array_size(visit->answers) < json_array_size(prompts)) {
-        toolbox_http_run(visit, session);
-        return;
-    }
-    _json_ json_t *answers = take_ptr(visit->answers);
-    toolbox_call_keep(visit, answers);
+    bool has_prompts =
+        visit->entry->maker == TOOLBOX_LLM && json_object_get(visit->args, "prompts");
+    _json_ json_t *all = take_ptr(visit->answers);
+    visit->call->on_gone = NULL;
+    toolbox_call_keep(visit, has_prompts ? all : json_array_get(all, 0));
 }
 
+/* A model's answer: {"choices": [{"message": {"content"}}]}. */
 static void toolbox_http_on_done(void *context, json_t *told)
 {
-    struct toolbox_visit *visit = context;
+    struct toolbox_asked *asked = context;
+    struct toolbox_visit *visit = asked->visit;
     struct err e;
     json_int_t status = json_integer_value(json_object_get(told, "status"));
     const json_t *body = json_object_get(told, "text");
     const char *text = json_string_value(body);
-    visit->call->on_gone = NULL;
+    asked->order = NULL;
     if (text == NULL || status < 200 || status > 299) {
         err_set(&e, ERR_UPSTREAM, "the server answered with status %lld: %.300s", (long long)status,
                 text != NULL ? text : "");
         err_advise(&e, "Look at the arguments, and whether the server works.");
-        json_decref(take_ptr(visit->answers));
-        toolbox_call_failed(visit, &e);
+        toolbox_http_fail(visit, &e);
         return;
     }
     _json_ json_t *said = toolbox_http_read(text, json_string_length(body));
-    if (visit->entry->maker == TOOLBOX_LLM)
-        toolbox_http_take_answer(visit, said);
-    else
-        toolbox_call_keep(visit, said);
+    size_t len;
+    if (visit->entry->maker != TOOLBOX_LLM) {
+        toolbox_http_take(asked, said);
+    } else if ((text = toolbox_http_text_of(said, &len)) != NULL) {
+        _json_ json_t *answer = json_stringn_nocheck(text, len);
+        toolbox_http_take(asked, answer);
+    } else {
+        err_set(&e, ERR_UPSTREAM, "the model's server answered without a text");
+        toolbox_http_fail(visit, &e);
+    }
 }
 
 static void toolbox_http_on_failed(void *context, const struct err *e)
 {
-    struct toolbox_visit *visit = context;
-    visit->call->on_gone = NULL;
-    json_decref(take_ptr(visit->answers));
-    toolbox_call_failed(visit, e);
+    struct toolbox_asked *asked = context;
+    asked->order = NULL;
+    toolbox_http_fail(asked->visit, e);
 }
 
 static const struct explore_listener toolbox_http_listener = {.on_done = toolbox_http_on_done,
@@ -102,15 +126,14 @@ static const struct explore_listener toolbox_http_listener = {.on_done = toolbox
 static void toolbox_http_on_gone(struct call *call)
 {
     struct toolbox_visit *visit = call->op_state;
-    exploring_forget(visit->order);
-    json_decref(take_ptr(visit->answers));
+    toolbox_http_drop(visit);
     toolbox_call_release(visit);
 }
 
 /* ---- what it is asked ------------------------------------------------------------------------ */
 
 /* What is sent; the caller owns it. */
-static json_t *toolbox_http_body(const struct toolbox_visit *visit)
+static json_t *toolbox_http_body(const struct toolbox_visit *visit, size_t index)
 {
     static const char *const as_given[] = {"max_tokens", "temperature"};
     const json_t *setting = visit->entry->setting;
@@ -118,10 +141,10 @@ static json_t *toolbox_http_body(const struct toolbox_visit *visit)
         return json_incref(json_object_get(setting, "url") != NULL
                                ? visit->args
                                : json_object_get(visit->args, "body"));
-    const json_t *prompts = toolbox_http_prompts(visit),
+    const json_t *prompts = json_object_get(visit->args, "prompts"),
                  *system = json_object_get(visit->args, "system");
-    json_t *prompt = prompts != NULL ? json_array_get(prompts, json_array_size(visit->answers))
-                                     : json_object_get(visit->args, "prompt");
+    json_t *prompt =
+        prompts != NULL ? json_array_get(prompts, index) : json_object_get(visit->args, "prompt");
     json_t *messages = json_array();
     if (json_string_length(system) > 0)
         json_array_append_new(messages,
@@ -158,15 +181,16 @@ static int toolbox_http_place(struct toolbox_visit *visit, const struct session 
     return 0;
 }
 
-void toolbox_http_run(struct toolbox_visit *visit, struct session *session)
+/* False if it cannot be asked; then the call has failed. */
+static bool toolbox_http_ask(struct toolbox_asked *asked, struct session *session)
 {
     struct err e;
+    struct toolbox_visit *visit = asked->visit;
     struct explore_place place = {0};
-    _json_ json_t *body = toolbox_http_body(visit);
+    _json_ json_t *body = toolbox_http_body(visit, asked->index);
     _buf_ struct buf text = BUF_INIT(HTTP_BODY_MAX);
     struct json_out json = JSON_OUT(&text);
     json_put_value(&json, body);
-    visit->order = NULL;
     if (text.overflowed) {
         err_set(&e, ERR_TOO_LARGE, "what is sent has more than %d bytes", HTTP_BODY_MAX);
         err_advise(&e, "Send less at a time.");
@@ -174,13 +198,35 @@ void toolbox_http_run(struct toolbox_visit *visit, struct session *session)
         json_t *request = json_pack("{s:s, s:I, s:s, s:O?}", "op", "fetch", "max_chars",
                                     (json_int_t)HTTP_ANSWER_CHARS, "body", buf_str(&text),
                                     "headers", json_object_get(visit->entry->setting, "headers"));
-        visit->order = session_explore(session, &place, request, &toolbox_http_listener, visit, &e);
+        asked->order = session_explore(session, &place, request, &toolbox_http_listener, asked, &e);
     }
-    if (visit->order == NULL) {
-        json_decref(take_ptr(visit->answers));
-        toolbox_call_failed(visit, &e);
-        return;
+    if (asked->order == NULL)
+        toolbox_http_fail(visit, &e);
+    return asked->order != NULL;
+}
+
+static void toolbox_http_ask_next(struct toolbox_visit *visit, struct session *session)
+{
+    while (visit->n_begun < visit->n_asked &&
+           visit->n_begun - visit->n_answered < HTTP_ASKED_AT_ONCE) {
+        struct toolbox_asked *asked = &visit->asked[visit->n_begun];
+        *asked = (struct toolbox_asked){.visit = visit, .index = visit->n_begun++};
+        if (!toolbox_http_ask(asked, session))
+            return;
     }
+}
+
+void toolbox_http_run(struct toolbox_visit *visit, struct session *session)
+{
+    const json_t *prompts = json_object_get(visit->args, "prompts");
+    bool is_batch = visit->entry->maker == TOOLBOX_LLM && json_is_array(prompts);
+    visit->n_asked = is_batch ? json_array_size(prompts) : 1;
+    visit->n_begun = visit->n_answered = 0;
+    visit->asked = arena_alloc(&visit->call->arena, visit->n_asked * sizeof(*visit->asked));
+    visit->answers = json_array();
+    for (size_t i = 0; i < visit->n_asked; i++)
+        json_array_append_new(visit->answers, json_null());
     visit->call->op_state = visit;
     visit->call->on_gone = toolbox_http_on_gone;
+    toolbox_http_ask_next(visit, session);
 }

@@ -2,6 +2,7 @@
 do what none should."""
 
 import ast
+import concurrent.futures
 import http.server
 import json
 import pathlib
@@ -12,7 +13,7 @@ import threading
 
 import pytest
 
-from harness import mcp_server
+from harness import host, mcp_server
 from harness.client import ApiError
 from harness.configured import Configured
 from harness.pages import blocks
@@ -36,6 +37,9 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
             said = "; ".join(f"{one['role']}: {one['content']}" for one in body["messages"])
             seen = {"choices": [{"message": {"content": f"{body['model']}: {said}"}}]}
         status = 500 if body.get("how") == "fails" else 200
+        text = body.get("query", "") + "".join(one["content"] for one in body.get("messages", ()))
+        if text.startswith("together"):
+            status = self.server.together.wait_for(int(text.split()[1])) or status
         if body.get("how") == "moves":
             status = 302
         data = b"plain words" if body.get("how") == "plain" else json.dumps(seen).encode()
@@ -51,9 +55,33 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Together:
+    """Requests that are answered once so many of them are there at the same time."""
+
+    def __init__(self):
+        self.changed = threading.Condition()
+        self.waiting, self.inside, self.most, self.turn = 0, 0, 0, 0
+
+    def wait_for(self, n):
+        """Or a status that says that they never were."""
+        with self.changed:
+            self.waiting += 1
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            turn = self.turn
+            if self.waiting == n:
+                self.waiting = 0
+                self.turn += 1
+                self.changed.notify_all()
+            is_met = self.changed.wait_for(lambda: self.turn > turn, host.PATIENCE / 2)
+            self.inside -= 1
+            return None if is_met else 503
+
+
 @pytest.fixture
 def endpoint():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    server.together = Endpoint.together = Together()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/x"
     server.shutdown()
@@ -264,6 +292,21 @@ def test_a_model_answers_code(tools):
     assert value("llm_batch(['a', 'b'])") == "['parrot: user: a', 'parrot: user: b']"
     assert "args.temperature must be at most 2" in value("llm_call('x', temperature=3)")
     assert all(line in value("get_state()") for line in ("L1: llm_call(", "B1: llm_batch("))
+
+
+def test_a_batch_asks_four_at_a_time_and_answers_in_order(tools):
+    told = ast.literal_eval(tools.session.value(
+        "llm_batch([f'together 4 {n}' for n in range(8)])"))
+    assert told == [f"parrot: user: together 4 {n}" for n in range(8)]
+    assert Endpoint.together.most == 4
+
+
+def test_eight_pages_are_fetched_side_by_side(tools):
+    """They wait for the network, and not for each other."""
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(tools, "web_search", query="together 8") for _ in range(8)]
+        assert all(one.result()["body"] == {"query": "together 8"} for one in asked)
+    assert Endpoint.together.most == 8
 
 
 def test_agents_may_call_what_their_rules_say(tools):
