@@ -503,7 +503,7 @@ _cella() {
         esac
         ;;
     new)
-        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --user --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --name --labels --tools --tool-deadline --data --url --key --json --help" kind=nothing
+        words="--runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --user --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --structured --debug --isolation --name --labels --tools --tool-deadline --data --url --key --json --help" kind=nothing
         case $previous in
         -r | --runtime) kind=words words="python node bash" ;;
         -p | --profile) kind=nothing words="" ;;
@@ -621,7 +621,7 @@ _cella() {
         esac
         ;;
     "notebook new")
-        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --user --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --debug --isolation --data --url --key --json --help" kind=nothing
+        words="--title --metadata --cells --runtime --profile --memory-mb --cpu-percent --pids --disk-mb --checkpoint-mb --cpu-seconds --cwd --env --join --agent --binding --user --idle-timeout --max-age --checkpoints --timeout --budget --images --durable --explore --structured --debug --isolation --data --url --key --json --help" kind=nothing
         case $previous in
         --title) kind=nothing words="" ;;
         --metadata) kind=nothing words="" ;;

@@ -736,6 +736,7 @@ _cella() {
             '--images[How answers have pictures where a cell does not say\: reference (unless the agent'\''s images says otherwise) or inline.]:value:(reference inline)' \
             '--durable[Whether its state is kept on disk, to outlive the daemon\: auto (the default) or off.]:value:(auto off)' \
             '--explore[Its code has peek, grep and the other functions that explore contexts from the start, not only once there is a context]' \
+            '--structured[Its cells are structured unless they say otherwise, see session.exec]' \
             '--debug[Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent'\''s setting is always, refused if that is never.]' \
             '--isolation[shared (the default)\: its cells run in one process; per_cell\: each has a fresh one, with the state that could be saved after the one before.]:value:(shared per_cell)' \
             '--name[What it can be called instead of its id\: letters, digits, ".", "_" and "-"]:value: ' \
@@ -898,6 +899,7 @@ _cella() {
             '--images[How answers have pictures where a cell does not say\: reference (unless the agent'\''s images says otherwise) or inline.]:value:(reference inline)' \
             '--durable[Whether its state is kept on disk, to outlive the daemon\: auto (the default) or off.]:value:(auto off)' \
             '--explore[Its code has peek, grep and the other functions that explore contexts from the start, not only once there is a context]' \
+            '--structured[Its cells are structured unless they say otherwise, see session.exec]' \
             '--debug[Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent'\''s setting is always, refused if that is never.]' \
             '--isolation[shared (the default)\: its cells run in one process; per_cell\: each has a fresh one, with the state that could be saved after the one before.]:value:(shared per_cell)' \
             '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \

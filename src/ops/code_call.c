@@ -3,8 +3,11 @@
  * under way. */
 #include "ops/code_call.h"
 
+#include "ops/chain_function.h"
 #include "ops/ops.h"
+#include "ops/toolbox_call.h"
 #include "session/calls.h"
+#include "session/chains.h"
 #include "session/session.h"
 #include "wire/json.h"
 
@@ -14,6 +17,8 @@ struct code_visit {
     struct call call;
     struct code_call *from; /* NULL if the code waits no more */
     char *agent;
+    bool is_step;               /* of a structured cell, */
+    struct toolbox_chain place; /* there */
 };
 
 static struct code_visit *code_visit_of(struct call *call)
@@ -21,8 +26,31 @@ static struct code_visit *code_visit_of(struct call *call)
     return CONTAINER_OF(call, struct code_visit, call);
 }
 
+/* A structured cell whose code is run after all: its calls are told apart from others, too. */
+static void code_visit_join_chain(struct code_visit *visit)
+{
+    struct call *call = &visit->call;
+    struct chain_record *record = chain_record_of(visit->from->session);
+    if (record == NULL || !chain_function_has_op(call->op->name) || call_bool(call, "quiet", false))
+        return;
+    visit->is_step = true;
+    visit->place.index = record->n_calls++;
+    memcpy(visit->place.id, record->id, sizeof(record->id));
+    if (record->is_chain)
+        call->chain = &visit->place;
+}
+
+static void code_visit_leave_chain(struct code_visit *visit, const struct err *e)
+{
+    struct chain_record *record =
+        visit->from != NULL ? chain_record_of(visit->from->session) : NULL;
+    if (record != NULL && visit->is_step)
+        record->has_failed |= e != NULL;
+}
+
 static void code_visit_end(struct code_visit *visit, const struct buf *json, const struct err *e)
 {
+    code_visit_leave_chain(visit, e);
     if (visit->from != NULL)
         code_call_end(visit->from, json != NULL ? buf_str(json) : NULL,
                       json != NULL ? json->len : 0, e);
@@ -30,6 +58,15 @@ static void code_visit_end(struct code_visit *visit, const struct buf *json, con
     arena_free(&visit->call.arena);
     free(visit->agent);
     free(visit);
+}
+
+void code_call_read_refusal(const json_t *answer, struct err *ret)
+{
+    const json_t *error = json_object_get(answer, "error");
+    const char *message = json_string_value(json_object_get(error, "message"));
+    const char *advice = json_string_value(json_object_get(error, "advice"));
+    err_set(ret, ERR_CONFLICT, "%s", message != NULL ? message : "the call was refused");
+    err_advise(ret, "%s", advice != NULL ? advice : "");
 }
 
 /* A refusal that has more members than its error (plan mode) is an error to code. */
@@ -41,14 +78,8 @@ static void code_visit_on_reply(struct call *call, int http_status, const struct
         code_visit_end(code_visit_of(call), json, NULL);
         return;
     }
-    err_set(&e, ERR_CONFLICT, "the call was refused");
-    if (json_read_object(buf_str(json), json->len, &answer, &unread) == 0) {
-        const json_t *error = json_object_get(answer, "error");
-        const char *message = json_string_value(json_object_get(error, "message"));
-        const char *advice = json_string_value(json_object_get(error, "advice"));
-        err_set(&e, ERR_CONFLICT, "%s", message != NULL ? message : "the call was refused");
-        err_advise(&e, "%s", advice != NULL ? advice : "");
-    }
+    json_read_object(buf_str(json), json->len, &answer, &unread);
+    code_call_read_refusal(answer, &e);
     code_visit_end(code_visit_of(call), NULL, &e);
 }
 
@@ -109,6 +140,7 @@ void code_call_run(void *context, struct code_call *from)
         .body_bytes = -1,
         .sink = &code_visit_sink,
     };
+    code_visit_join_chain(visit);
     from->context = visit;
     from->on_gone = code_visit_on_gone;
     op_run(&visit->call);

@@ -15,3 +15,5 @@ struct code_surface {
 
 /* For engine_set_caller; `context` is the struct code_surface. */
 void code_call_run(void *context, struct code_call *from);
+/* The error in an answer that is a refusal with more members than that. */
+void code_call_read_refusal(const json_t *answer, struct err *ret);

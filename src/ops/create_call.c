@@ -66,7 +66,8 @@ static struct session_usual read_usual(const struct call *call)
     return (struct session_usual){.timeout_ms = (uint32_t)call_int(call, "timeout_ms", 0),
                                   .budget = (uint64_t)call_int(call, "budget", 0),
                                   .images =
-                                      images != NULL ? 1 + spec_index_of(spec_images, images) : 0};
+                                      images != NULL ? 1 + spec_index_of(spec_images, images) : 0,
+                                  .is_structured = call_bool(call, "structured", false)};
 }
 
 static int read_naming(struct call *call, struct session_request *request, struct err *e)
@@ -78,6 +79,15 @@ static int read_naming(struct call *call, struct session_request *request, struc
     if (request->name != NULL && naming_check(call, call->agent, request->name, NULL, e) < 0)
         return -1;
     return naming_check_labels(request->labels, e);
+}
+
+/* Cells of structured sessions call what explores, and Python's syntax is what is looked at. */
+static int check_structured(const struct session_request *request, struct err *e)
+{
+    if (!request->usual.is_structured || (request->explores && request->runtime == &runtime_python))
+        return 0;
+    err_set(e, ERR_INVALID, "\"structured\": true is for Python that explores");
+    return err_advise(e, "Add \"explore\": true, and leave out \"runtime\".");
 }
 
 int create_call_read(struct call *call, struct session_request *ret_request, struct err *e)
@@ -105,7 +115,7 @@ int create_call_read(struct call *call, struct session_request *ret_request, str
     };
     if (read_join(call, ret_request, e) < 0 || read_naming(call, ret_request, e) < 0)
         return -1;
-    return check_isolation(ret_request, e);
+    return check_structured(ret_request, e) < 0 ? -1 : check_isolation(ret_request, e);
 }
 
 void create_call_explain(struct session *session, struct err *ret)

@@ -127,6 +127,10 @@ extern const struct op_param session_limits[];
          .is_nullable = true,                                                                      \
          .doc = "Its code has peek, grep and the other functions that explore contexts from the "  \
                 "start, not only once there is a context. Of Python."},                            \
+        {.name = "structured",                                                                     \
+         .type = OP_BOOL,                                                                          \
+         .doc = "Its cells are structured unless they say otherwise, see session.exec. With "      \
+                "explore."},                                                                       \
         {.name = "debug",                                                                          \
          .type = OP_BOOL,                                                                          \
          .is_nullable = true,                                                                      \

@@ -90,6 +90,14 @@ enum {
         .doc = "The answer says which files of /workspace the cell added, changed or removed; it " \
                "waits until they are recorded."                                                    \
     }
+#define EXEC_PARAM_STRUCTURED                                                                      \
+    {                                                                                              \
+        .name = "structured", .type = OP_BOOL, .is_nullable = true,                                \
+        .doc = "true: the code is looked at before it runs. If it is nothing but x = tool(...) "   \
+               "and tool(...), the daemon makes the calls, those that only read at once, and "     \
+               "writes what came of them; default: the session's. Python, in sessions that "       \
+               "explore."                                                                          \
+    }
 /* What follows is of tools for models, too, who are not told of it. */
 #define EXEC_PARAM_TOOLS(...)                                                                      \
     {                                                                                              \

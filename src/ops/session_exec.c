@@ -14,10 +14,22 @@ static const struct op_param session_exec_params[] = {
     EXEC_PARAM_HTML,
     EXEC_PARAM_FORMAT,
     EXEC_PARAM_FILES,
+    EXEC_PARAM_STRUCTURED,
     EXEC_PARAM_TOOLS(.is_untold = false),
     EXEC_PARAM_TOOL_DEADLINE(.is_untold = false),
     {0},
 };
+
+/* What is looked at is Python, and its calls are those of code that explores. */
+static int session_exec_check(const struct session *session, const struct exec_request *request,
+                              struct err *e)
+{
+    if (!request->is_structured ||
+        (session->exploring.is_on && session->runtime == &runtime_python))
+        return 0;
+    err_set(e, ERR_INVALID, "\"structured\": true is for cells of Python in sessions that explore");
+    return err_advise(e, "Create the session with \"explore\": true, or leave structured out.");
+}
 
 static void session_exec_run(struct call *call)
 {
@@ -29,7 +41,9 @@ static void session_exec_run(struct call *call)
     struct exec_request request = exec_call_request(call);
     request.code = call_text(call, "code", "");
     request.code_len = call_text_len(call, "code");
-    if (session_exec(session, &request, &exec, &e) < 0)
+    request.is_structured = call_bool(call, "structured", session->usual.is_structured);
+    if (session_exec_check(session, &request, &e) < 0 ||
+        session_exec(session, &request, &exec, &e) < 0)
         call_fail(call, &e);
     else
         exec_call_begun(call, exec);

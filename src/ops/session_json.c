@@ -60,6 +60,7 @@ void put_session(struct json_out *json, const struct session *session)
     if (session->usual.images > 0)
         json_put_member_str(json, "images", spec_images[session->usual.images - 1]);
     json_put_member_true(json, "explore", session->exploring.is_on);
+    json_put_member_true(json, "structured", session->usual.is_structured);
     json_put_member_str(json, "isolation", spec_isolations[session->saving.isolation]);
     json_put_member_str(json, "durable", saving_modes[session->saving.mode]);
     json_put_member_some(json, "saved_through", (int64_t)session->saving.through);

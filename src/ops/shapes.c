@@ -110,6 +110,7 @@ static const struct op_member session_members[] = {
     {"budget", OP_SIZE, .doc = "Bytes of output in answers that name no budget; if set."},
     {"images", OP_TEXT, .doc = "reference or inline, where a cell does not say; if set."},
     {"explore", OP_BOOL, .doc = "Its code has the functions that explore."},
+    {"structured", OP_BOOL, .doc = "Its cells are: see structured of session.exec."},
     {"isolation", OP_TEXT, .doc = "shared, or per_cell: each cell has a fresh process."},
     {"durable", OP_TEXT, .doc = "auto: what it has is kept on disk; off: it is not."},
     {"saved_through", OP_INT, .doc = "The last cell whose effects are safe on disk."},
@@ -329,6 +330,32 @@ static const struct op_member tool_call_members[] = {
 const struct op_shape shape_tool_call = {"tool_call", tool_call_members,
                                          "A call that waits for its result."};
 
+static const char *const chain_modes[] = {"legacy", "seq", "dep", NULL};
+static const char *const chain_uses[] = {"seq", "dep", "parallel_read_only", NULL};
+static const char *const chain_callers[] = {"direct", "chain", NULL};
+static const struct op_member tool_chains_members[] = {
+    {"chain_id", OP_TEXT, .is_always = true, .doc = "As toolbox.log has it: twelve letters."},
+    {"caller_type", OP_TEXT, .is_always = true, .choices = chain_callers,
+     .doc = "chain, or direct if the code has one call only."},
+    {"tools", OP_TEXT_LIST, .is_always = true, .doc = "What it calls, in the order of the code."},
+    {"elapsed_ms", OP_NUMBER, .is_always = true, .doc = "How long that took."},
+    {"success", OP_BOOL, .is_always = true, .doc = "All of it was called, and no call failed."},
+    {"mode_requested", OP_TEXT, .is_always = true, .choices = chain_modes,
+     .doc = "toolbox.chain_mode of the configuration."},
+    {"mode_used", OP_TEXT, .is_always = true, .choices = chain_uses,
+     .doc = "seq: one after the other; dep: in waves, each when it has what it needs; "
+            "parallel_read_only: all at once, because they only read."},
+    {"fallback_to_seq", OP_BOOL, .is_always = true,
+     .doc = "The code is more than calls of tools: its interpreter ran it."},
+    {"parallel_mutations_enabled", OP_BOOL, .is_always = true,
+     .doc = "toolbox.parallel_mutations of the configuration."},
+    {"waves", OP_INT, .is_always = true, .doc = "How many there were; 0 in a fallback."},
+    {"steps", OP_INT, .is_always = true, .doc = "How many calls were made."},
+    {0},
+};
+static const struct op_shape shape_tool_chains = {"tool_chains", tool_chains_members,
+                                                  "The calls of a structured cell."};
+
 static const struct op_member answer_members[] = {
     {"cell_id", OP_TEXT, .doc = "Its id in the notebook."},
     {"number", OP_INT, .is_always = true, .doc = "The cell's number in its session, from 1."},
@@ -359,6 +386,8 @@ static const struct op_member answer_members[] = {
     {"stuck", OP_TEXT, .doc = "The cell called STUCK: why there is none."},
     {"spill", OP_OBJECT, .shape = &shape_spill,
      .doc = "Its output was too long: explore.peek and explore.grep look into this file."},
+    {"tool_chains", OP_OBJECT, .shape = &shape_tool_chains,
+     .doc = "Of a structured cell that calls tools: how they were called."},
     {"saved_through", OP_INT, .doc = "The last cell whose effects are safe on disk."},
     {"rolled_back_to", OP_INT, .doc = "The checkpoint that a crash took the session back to."},
     {"rolled_back_cells", OP_INT_LIST, .doc = "The cells that this undid."},

@@ -71,3 +71,5 @@ void toolbox_http_run(struct toolbox_visit *visit, struct session *session);
 /* Appends it to the session's log and to its research tree; the oldest go beyond TOOLBOX_LOG_MAX.
  */
 void toolbox_log_add(struct session *session, const struct toolbox_record *record);
+/* To the log alone: the tree knows it already. */
+void toolbox_log_put(struct session *session, const struct toolbox_record *record);

@@ -64,17 +64,15 @@ static void toolbox_log_note(struct session *session, const struct toolbox_recor
         exploring_note(session, tool, buf_str(&query), buf_str(result), result->len);
 }
 
-void toolbox_log_add(struct session *session, const struct toolbox_record *r)
+static void toolbox_log_write(struct session *session, const struct toolbox_record *r,
+                              const struct buf *args, const struct buf *result)
 {
     char at[CLOCK_RFC3339_SIZE];
-    _buf_ struct buf args = BUF_INIT(TOOLBOX_NOTED_MAX), result = BUF_INIT(TOOLBOX_NOTED_MAX);
     const json_t *before = exploring_get(session, "calls");
-    toolbox_log_shorten(&args, r->args);
-    toolbox_log_shorten(&result, r->result);
     json_t *entry =
         json_pack("{s:s, s:s, s:s, s:o, s:b, s:f, s:s}", "tool_name", r->tool, "role",
                   policy_agent_of(session), "caller_type", r->chain != NULL ? "chain" : "direct",
-                  "args", toolbox_log_text(session, buf_str(&args), args.len, TOOLBOX_ARGS_SHOWN),
+                  "args", toolbox_log_text(session, buf_str(args), args->len, TOOLBOX_ARGS_SHOWN),
                   "success", r->err == NULL, "elapsed_ms", (double)r->elapsed_us / 1000.0, "at",
                   clock_rfc3339(clock_wall_ms(), at));
     if (r->chain != NULL) {
@@ -88,12 +86,28 @@ void toolbox_log_add(struct session *session, const struct toolbox_record *r)
     else
         json_object_set_new(
             entry, "result",
-            toolbox_log_text(session, buf_str(&result), result.len, TOOLBOX_RESULT_SHOWN));
+            toolbox_log_text(session, buf_str(result), result->len, TOOLBOX_RESULT_SHOWN));
     json_t *calls = before != NULL ? json_copy((json_t *)(uintptr_t)before) : json_array();
     while (json_array_size(calls) >= TOOLBOX_LOG_MAX)
         json_array_remove(calls, 0);
     json_array_append_new(calls, entry);
     exploring_set(session, "calls", calls);
+}
+
+void toolbox_log_put(struct session *session, const struct toolbox_record *r)
+{
+    _buf_ struct buf args = BUF_INIT(TOOLBOX_NOTED_MAX), result = BUF_INIT(TOOLBOX_NOTED_MAX);
+    toolbox_log_shorten(&args, r->args);
+    toolbox_log_shorten(&result, r->result);
+    toolbox_log_write(session, r, &args, &result);
+}
+
+void toolbox_log_add(struct session *session, const struct toolbox_record *r)
+{
+    _buf_ struct buf args = BUF_INIT(TOOLBOX_NOTED_MAX), result = BUF_INIT(TOOLBOX_NOTED_MAX);
+    toolbox_log_shorten(&args, r->args);
+    toolbox_log_shorten(&result, r->result);
+    toolbox_log_write(session, r, &args, &result);
     if (session->exploring.is_on)
         toolbox_log_note(session, r, &args, &result);
 }

@@ -53,6 +53,16 @@ struct config_toolbox_rules {
     const char *const *deny;  /* NULL if none; stronger than `allow` */
 };
 
+/* How the calls of structured cells are made. */
+enum config_chain_mode { CONFIG_CHAIN_LEGACY, CONFIG_CHAIN_SEQ, CONFIG_CHAIN_DEP };
+extern const char *const config_chain_modes[]; /* their names; NULL at the end */
+
+struct config_chains {
+    enum config_chain_mode mode;
+    bool parallel_mutations; /* some that change something may run beside each other */
+    bool parallel_reads;     /* those that only read do */
+};
+
 struct config_agent {
     const char *id;
     struct config_toolbox_rules toolbox;
@@ -158,6 +168,7 @@ struct config {
     bool redacts_credentials; /* in what cells show, of all sessions */
     struct config_explore explore;
     struct toolbox_settings toolbox;
+    struct config_chains chains;
     struct config_toolbox_rules toolbox_rules; /* of agents that have none of their own */
     struct config_oauth oauth;
     struct config_origins origins;

@@ -42,9 +42,28 @@ static int config_env_read_number(const char *name, const char *value, uint32_t 
     return config_env_refuse(name, value, what, e);
 }
 
+static int config_env_read_mode(const char *name, const char *value, enum config_chain_mode *ret,
+                                struct err *e)
+{
+    for (size_t i = 0; config_chain_modes[i] != NULL; i++) {
+        if (strcasecmp(config_chain_modes[i], value) != 0)
+            continue;
+        *ret = (enum config_chain_mode)i;
+        return 0;
+    }
+    return config_env_refuse(name, value, "legacy, seq or dep", e);
+}
+
 int config_take_environment(struct config *c, struct err *e)
 {
-    static const char warm[] = "REPL_ENABLED";
+    static const char mode[] = "ORCHESTRATOR_TOOL_CHAIN_MODE";
+    const struct {
+        const char *name;
+        bool *value;
+    } switches[] = {
+        {"REPL_ENABLED", &c->is_warm},
+        {"ORCHESTRATOR_TOOL_CHAIN_PARALLEL_MUTATIONS", &c->chains.parallel_mutations},
+    };
     const struct {
         const char *name;
         uint32_t max;
@@ -54,9 +73,16 @@ int config_take_environment(struct config *c, struct err *e)
         {"REPL_HEALTH_CHECK_TIMEOUT_SECONDS", SECONDS_MAX, &c->health_check_timeout_secs},
         {"STATE_MAX_SIZE_MB", CONFIG_STATE_MB_MAX, &c->state_max_size_mb},
     };
-    const char *value = getenv(warm);
-    if (value != NULL && value[0] != '\0' && read_bool(warm, value, &c->is_warm, e) < 0)
+    const char *value = getenv(mode);
+    if (value != NULL && value[0] != '\0' &&
+        config_env_read_mode(mode, value, &c->chains.mode, e) < 0)
         return -1;
+    for (size_t i = 0; i < ARRAY_LEN(switches); i++) {
+        value = getenv(switches[i].name);
+        if (value != NULL && value[0] != '\0' &&
+            read_bool(switches[i].name, value, switches[i].value, e) < 0)
+            return -1;
+    }
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         value = getenv(numbers[i].name);
         if (value != NULL && value[0] != '\0' &&

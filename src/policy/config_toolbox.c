@@ -200,7 +200,29 @@ static int toolbox_read_llm(struct reader *r, const struct reader_field *f, void
     return toolbox_check_headers(r, "llm", llm->headers, line);
 }
 
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+const char *const config_chain_modes[] = {"legacy", "seq", "dep", NULL};
+
+static int toolbox_read_chain_mode(struct reader *r, const struct reader_field *f, void *object)
+{
+    if (reader_expect_text(r, f->name, 16) < 0)
+        return -1;
+    const char *mode = reader_keep(r);
+    for (size_t i = 0; config_chain_modes[i] != NULL; i++) {
+        if (strcmp(config_chain_modes[i], mode) != 0)
+            continue;
+        ((struct config *)object)->chains.mode = (enum config_chain_mode)i;
+        return 0;
+    }
+    reader_fail(r, "there is no chain_mode \"%.16s\"", mode);
+    return err_advise(r->e, "Write legacy, seq or dep.");
+}
+
 static const struct reader_field toolbox_fields[] = {
+    {"chain_mode", toolbox_read_chain_mode, 0, 0, 0},
+    {"parallel_mutations", reader_bool, offsetof(struct config, chains.parallel_mutations), 0, 0},
+    {"parallel_tools", reader_bool, offsetof(struct config, chains.parallel_reads), 0, 0},
     {"llm", toolbox_read_llm, 0, 0, 0},
     {"tools", toolbox_read_tools, 0, 0, 0},
     {"servers", toolbox_read_servers, 0, 0, 0},

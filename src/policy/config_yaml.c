@@ -363,6 +363,7 @@ static void set_defaults(struct config *c, const char *file)
         .bash = "/usr/bin/bash",
         .default_profile = "data",
         .mcp_tools = "core",
+        .chains = {.mode = CONFIG_CHAIN_SEQ, .parallel_reads = true},
         .is_warm = true,
         .warmup_timeout_secs = 15,
         .health_check_timeout_secs = 5,

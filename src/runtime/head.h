@@ -233,8 +233,10 @@ struct head_cell {
                           there is nothing. Of Python */
     size_t plain_len;
     enum head_names names;
-    bool is_script; /* as a file that is run: its name is "<string>". Of Python */
-    bool explores;  /* the code has the functions that explore contexts. Of Python */
+    bool is_script;      /* as a file that is run: its name is "<string>". Of Python */
+    bool explores;       /* the code has the functions that explore contexts. Of Python */
+    const json_t *chain; /* its calls were made: what came of them, see drivers/python/planned.py;
+                            NULL if the code is run. Of Python */
     bool exit_ends; /* an exit of the code ends the interpreter, not only the cell. Of Node.js and
                        bash */
 };

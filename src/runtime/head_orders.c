@@ -60,6 +60,10 @@ static void write_cell(struct buf *out, const struct head_cell *cell)
         json_put_member_bool(&json, "explore", true);
     if (cell->exit_ends)
         json_put_member_bool(&json, "exit_ends", true);
+    if (cell->chain != NULL) {
+        json_put_key(&json, "chain");
+        json_put_value(&json, cell->chain);
+    }
     json_put_member_text(&json, "code", cell->code, cell->len);
     if (cell->plain != NULL)
         json_put_member_text(&json, "plain", cell->plain, cell->plain_len);

@@ -9,6 +9,7 @@
 #include "loop/loop.h"
 #include "mcp/mcp.h"
 #include "notebook/documents.h"
+#include "ops/chain.h"
 #include "ops/code_call.h"
 #include "policy/config.h"
 #include "policy/keys.h"
@@ -345,6 +346,7 @@ static int start_server(struct daemon *d, struct err *e)
     d->code = (struct code_surface){
         .engine = d->engine, .policy = &d->policy, .documents = d->documents, .boxes = d->boxes};
     engine_set_caller(d->engine, code_call_run, &d->code);
+    engine_set_chainer(d->engine, chain_run, &d->code);
     toolbox_configure(&d->loop, &d->config.toolbox);
     config.tunnel = tunnel_start;
     config.terminal = attach_start;

@@ -7,6 +7,7 @@
 #include "runtime/pool.h"
 #include "session/branch.h"
 #include "session/calls.h"
+#include "session/chains.h"
 #include "session/declared.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
@@ -81,6 +82,7 @@ static void end_aspects(struct session *session)
     session_refuse_if_dead(session, &e);
     ports_cut_all(session);
     terminals_end_since(session, 0, "the session has ended");
+    chains_forget(session); /* before those end that work for it */
     assistants_end(session, "the session has ended");
     outcome_end_all(session);
     names_end_all(session);

@@ -8,6 +8,7 @@
 #include "loop/loop.h"
 #include "runtime/pool.h"
 #include "search/library.h"
+#include "session/analyst.h"
 #include "session/creation.h"
 #include "session/end.h"
 #include "session/engine_state.h"
@@ -172,6 +173,7 @@ int engine_new(const struct engine_config *config, const struct engine_events *e
         engine_free(engine);
         return -1;
     }
+    engine->analyst = analyst_new(engine);
     *ret_engine = engine;
     return 0;
 }
@@ -230,6 +232,7 @@ static void engine_stop_now(struct engine *engine)
     turns_stop(engine);
     exec_pipes_drop(engine);
     explore_boxes_free(take_ptr(engine->explore_boxes));
+    analyst_free(take_ptr(engine->analyst));
     pool_free(take_ptr(engine->pool));
     struct stopping *stopping = mem_alloc(sizeof(*stopping));
     stopping->engine = engine;
@@ -311,6 +314,12 @@ void engine_set_caller(struct engine *engine, engine_call_fn fn, void *context)
 {
     engine->run_call = fn;
     engine->run_call_context = context;
+}
+
+void engine_set_chainer(struct engine *engine, engine_chain_fn fn, void *context)
+{
+    engine->plan_chain = fn;
+    engine->plan_chain_context = context;
 }
 
 struct store *engine_store(const struct engine *engine)

@@ -84,6 +84,13 @@ struct code_call;
 typedef void (*engine_call_fn)(void *context, struct code_call *call);
 void engine_set_caller(struct engine *engine, engine_call_fn fn, void *context);
 
+struct chain_turn;
+
+/* Runs the calls of a structured cell in place of its interpreter, or says that this is to run it
+ * (session/chains.h). */
+typedef void (*engine_chain_fn)(void *context, struct chain_turn *turn);
+void engine_set_chainer(struct engine *engine, engine_chain_fn fn, void *context);
+
 struct store;
 
 /* From now on sessions are kept there, what they run is recorded in notebooks, and sessions that

@@ -9,6 +9,7 @@
 #include "session/timing.h"
 #include "session/turns.h"
 
+struct analyst;
 struct head_listener;
 struct loop_timer;
 struct pool;
@@ -58,6 +59,7 @@ struct engine {
     int searches;                        /* descriptor of the folder of indexes; -1: none */
     struct list to_save;                 /* of struct saving, with a due time */
     struct loop_timer *saving;           /* NULL before the first of them */
+    struct analyst *analyst;             /* NULL when it stops */
     struct turns turns;                  /* who may copy its interpreter now */
     struct loop_timer *draining;         /* sessions are being saved before the stop; or NULL */
     uint64_t pressure_ms;    /* monotonic: when the machine's memory is looked at again */
@@ -66,6 +68,8 @@ struct engine {
     void *admit_context;
     engine_call_fn run_call; /* NULL if code can call nothing */
     void *run_call_context;
+    engine_chain_fn plan_chain; /* NULL if no cell is structured */
+    void *plan_chain_context;
     struct notebooks notebooks;
     bool has_lost_warden; /* until another has taken its place */
     bool is_ready;

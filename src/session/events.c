@@ -6,6 +6,7 @@
 #include "cell/redact.h"
 #include "runtime/head.h"
 #include "session/calls.h"
+#include "session/chains.h"
 #include "session/declared.h"
 #include "session/end.h"
 #include "session/exec.h"
@@ -155,6 +156,7 @@ static void events_on_end(struct head *head, const struct head_end_facts *facts)
 {
     struct session *session = head->owner;
     calls_forget(session);
+    chains_forget(session);
     if (session->state == SESSION_RESTORING) {
         restore_on_end(session, facts);
     } else if (facts->how == HEAD_EXITED) {

@@ -13,6 +13,7 @@
 #include "session/session.h"
 
 struct cell_record;
+struct chain_record;
 struct exec_outcome;
 struct exec_pending;
 struct spill;
@@ -135,10 +136,11 @@ struct exec_request {
     size_t code_len;
     uint32_t timeout_ms;   /* of running, not of waiting */
     enum head_names names; /* what the last answer says about the session's names */
-    bool echoes;     /* value and error go to the streams too, as a terminal would show them */
-    bool is_script;  /* see struct head_cell */
-    bool is_durable; /* the answer waits until what the cell did is safe on disk */
-    bool is_trial;   /* see trial.h */
+    bool echoes;        /* value and error go to the streams too, as a terminal would show them */
+    bool is_script;     /* see struct head_cell */
+    bool is_durable;    /* the answer waits until what the cell did is safe on disk */
+    bool is_trial;      /* see trial.h */
+    bool is_structured; /* see chains.h */
     /* The notebook's cell that it runs, whose code this is; NULL if it becomes a new one. */
     const char *cell;
     uint64_t cell_number;
@@ -160,6 +162,9 @@ struct exec {
     enum head_names names;
     bool echoes;
     bool is_script;
+
+    bool is_structured;
+    struct chain_record *chain; /* its calls, if it is structured and has some; else NULL */
 
     bool is_durable;
     bool is_trial;

@@ -2,6 +2,7 @@
 #include "session/outcome.h"
 
 #include "base/clock.h"
+#include "session/chains.h"
 #include "session/engine_state.h"
 #include "session/late.h"
 #include "session/recording.h"
@@ -39,6 +40,7 @@ void outcome_free(struct exec *exec)
     free(exec->certificate);
     free(exec->unrecorded);
     free(exec->replaced);
+    chain_record_free(exec->chain);
     spill_free(exec);
     json_decref(exec->extra);
     cell_leave(exec->cell);

@@ -6,6 +6,7 @@
 #include "cell/typography.h"
 #include "runtime/runtime.h"
 #include "session/background.h"
+#include "session/chains.h"
 #include "session/engine_state.h"
 #include "session/late.h"
 #include "session/names.h"
@@ -34,6 +35,7 @@ static struct exec *queue_new_exec(struct session *session, const struct exec_re
     bool has_to_be_safe = request->is_durable || session->saving.isolation == ISOLATION_PER_CELL;
     exec->is_durable = has_to_be_safe && saving_is_on(session);
     exec->is_trial = request->is_trial;
+    exec->is_structured = request->is_structured;
     exec->echoes = request->echoes;
     exec->is_script = request->is_script;
     exec->has_inline_images = request->has_inline_images;
@@ -131,6 +133,28 @@ static void queue_make_plain(struct exec *exec, struct buf *out)
         exec->replaced = mem_strdup(note.text);
 }
 
+/* The interpreter gets the cell, and the ends of its pipes in any case. `plain` and `chain` may be
+ * NULL. */
+static void queue_send(struct exec *exec, const struct buf *plain, const json_t *chain,
+                       const int fds[OUTPUT_STREAMS])
+{
+    struct err broken;
+    struct session *session = exec->session;
+    struct head_cell cell = {.id = exec->id,
+                             .code = exec->cell->source,
+                             .len = exec->cell->source_len,
+                             .plain = plain != NULL ? buf_str(plain) : NULL,
+                             .plain_len = plain != NULL ? plain->len : 0,
+                             .names = exec->names,
+                             .is_script = exec->is_script,
+                             .explores = session->exploring.is_on || exec->tools != NULL ||
+                                         session->handed.tools != NULL,
+                             .chain = chain,
+                             .exit_ends = session->exit_ends};
+    if (head_run(session->head, &cell, fds[OUTPUT_STDOUT], fds[OUTPUT_STDERR], &broken) < 0)
+        session_lose_channel(session, broken.message);
+}
+
 static int queue_begin(struct session *session, struct exec *exec, struct err *e)
 {
     int write_fds[OUTPUT_STREAMS];
@@ -152,30 +176,30 @@ static int queue_begin(struct session *session, struct exec *exec, struct err *e
     session_move(session, SESSION_BUSY);
     timing_begin(exec);
     recording_begun(exec);
-    struct err broken;
     _buf_ struct buf plain = BUF_INIT(4 * exec->cell->source_len + KIB);
     queue_make_plain(exec, &plain);
-    struct head_cell cell = {.id = exec->id,
-                             .code = exec->cell->source,
-                             .len = exec->cell->source_len,
-                             .plain = exec->replaced != NULL ? buf_str(&plain) : NULL,
-                             .plain_len = plain.len,
-                             .names = exec->names,
-                             .is_script = exec->is_script,
-                             .explores = session->exploring.is_on || exec->tools != NULL ||
-                                         session->handed.tools != NULL,
-                             .exit_ends = session->exit_ends};
-    int rc =
-        head_run(session->head, &cell, write_fds[OUTPUT_STDOUT], write_fds[OUTPUT_STDERR], &broken);
+    bool has_plain = exec->replaced != NULL;
+    if (exec->is_structured)
+        chains_begin(session, write_fds, has_plain ? mem_strdup(buf_str(&plain)) : NULL, plain.len);
+    else
+        queue_send(exec, has_plain ? &plain : NULL, NULL, write_fds);
     late_tell(session); /* while the interpreter is at work */
     if (session->pace.is_burst)
         exec_pipes_spare(session->engine);
     exec->extra = take_ptr(session->news);
-    if (rc < 0)
-        session_lose_channel(session, broken.message);
-    else if (exec->is_interrupted)
+    if (exec->is_interrupted && session->ending.wish == DEATH_UNWISHED)
         exec_interrupt(session);
     return 0;
+}
+
+void queue_send_planned(struct session *session)
+{
+    struct chain_turn *turn = take_ptr(session->chain);
+    struct buf plain = {.data = turn->plain_kept, .len = turn->plain_len};
+    queue_send(session->running, turn->plain != NULL ? &plain : NULL, turn->order, turn->fds);
+    for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+        turn->fds[i] = -1;
+    chain_turn_free(turn);
 }
 
 void queue_begin_next(struct session *session)
@@ -267,6 +291,7 @@ void queue_conclude(struct session *session)
     timeline_add_cell(session, exec->id, ran_ns);
     exec->checkpoint = timing_end(exec, ran_ns);
     saving_add_cell(session, exec);
+    chains_conclude(exec, &outcome);
     outcome_record(exec, &outcome);
     outcome_retire(exec);
     /* One interrupt ends a cell; whatever else was sent has not been heard yet. */

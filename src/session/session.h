@@ -99,6 +99,7 @@ struct session_usual {
     uint32_t timeout_ms; /* 0: what holds for the agent; so do the others */
     uint64_t budget;     /* bytes of output in an answer */
     unsigned images;     /* 1 + the index in spec_images */
+    bool is_structured;  /* see chains.h */
 };
 
 struct session {
@@ -148,6 +149,8 @@ struct session {
     struct assistants assistants;
     struct handed handed;
     struct code_call *call; /* the operation that the running cell's code waits for; else NULL */
+    struct chain_turn
+        *chain; /* the running cell is structured, and its calls are planned; else NULL */
     struct trial trial;
     struct branches branches;
     struct lifespan life;

@@ -8,6 +8,7 @@
  *    1 its interpreter has ended                    a restoration begins, or the session ends
  *    2 it is dead                                   only the files it left may still be read
  *    3 the running cell has its verdict             the cell is concluded: idle, or settling
+ *      the running cell's calls have been planned   its interpreter hears what came of them
  *    4 a turn is over                               the place is given back
  *      an aspect has set a flag                     the aspects concerned are told
  *    5 it is suspended and somebody wants it        it gets a place and a restoration
@@ -33,6 +34,7 @@
 #include "base/clock.h"
 #include "loop/loop.h"
 #include "session/branch.h"
+#include "session/chains.h"
 #include "session/end.h"
 #include "session/engine_state.h"
 #include "session/files.h"
@@ -315,6 +317,8 @@ static void settle_once(struct session *session)
     }
     if (session->running != NULL && session->running->verdict != NULL)
         queue_conclude(session);
+    if (chains_are_ready(session))
+        queue_send_planned(session);
     settle_turns(session);
     settle_facts(session);
     settle_wake(session);

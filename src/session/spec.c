@@ -46,6 +46,7 @@ static void spec_put_usual(struct json_out *json, const struct session_usual *us
     json_put_member_some(json, "budget", (int64_t)usual->budget);
     if (usual->images > 0)
         json_put_member_str(json, "images", spec_images[usual->images - 1]);
+    json_put_member_true(json, "structured", usual->is_structured);
 }
 
 char *spec_write(const struct session *session)
@@ -189,7 +190,8 @@ int spec_read(const char *text, struct session_request *ret_request, struct jail
         .tool_deadline_ms = (uint32_t)json_integer_value(json_object_get(spec, "tool_deadline_ms")),
         .usual = {.timeout_ms = (uint32_t)json_integer_value(json_object_get(spec, "timeout_ms")),
                   .budget = (uint64_t)json_integer_value(json_object_get(spec, "budget")),
-                  .images = images != NULL ? 1 + spec_index_of(spec_images, images) : 0},
+                  .images = images != NULL ? 1 + spec_index_of(spec_images, images) : 0,
+                  .is_structured = json_is_true(json_object_get(spec, "structured"))},
         .checkpoints = (enum timeline_mode)spec_index_of(
             timeline_modes, json_string_value(json_object_get(spec, "checkpoints"))),
         .max_output_bytes = (size_t)json_integer_value(json_object_get(spec, "max_output_bytes")),

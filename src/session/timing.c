@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "runtime/names.h"
+#include "session/chains.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 
@@ -214,8 +215,12 @@ static bool timing_is_to_end(const struct exec *exec)
 
 static void timing_interrupt(struct session *session)
 {
-    session->pace.n_interrupts++;
     session->running->n_interrupts++;
+    if (chains_are_planning(session)) { /* nothing of it is in the interpreter */
+        chains_interrupt(session);
+        return;
+    }
+    session->pace.n_interrupts++;
     head_signal(session->head, SIGINT);
 }
 

@@ -59,7 +59,7 @@ WRITTEN = {
     "docs/NOTEBOOKS.md": ["Out[1]: 42", '"ran":2', '"text":"82"'],
     "docs/PYTHON.md": ["42\n", "CPU times"],
     "docs/EXPLORE.md": ['"chars":46', "2: 12:05 error: disk full"],
-    "docs/TOOLBOX.md": ["1025\n", "[[3]]\n", '"result":42'],
+    "docs/TOOLBOX.md": ["1025\n", "[[3]]\n", '"result":42', "Observation:\n[a]: {'expression': "],
     "docs/STATE.md": ['"name":"f"', '"text":"True"'],
     "docs/ONESHOT.md": ['"stdout":"42\\n"'],
     "docs/AGENTS.md": ["REPL session started"],

@@ -88,6 +88,8 @@ export interface Answer {
   stuck?: string;
   /** Its output was too long: explore.peek and explore.grep look into this file. */
   spill?: Spill;
+  /** Of a structured cell that calls tools: how they were called. */
+  tool_chains?: ToolChains;
   /** The last cell whose effects are safe on disk. */
   saved_through?: number;
   /** The checkpoint that a crash took the session back to. */
@@ -290,6 +292,32 @@ export interface Spill {
   chars: number;
   /** How many lines. */
   lines: number;
+}
+
+/** The calls of a structured cell. */
+export interface ToolChains {
+  /** As toolbox.log has it: twelve letters. */
+  chain_id: string;
+  /** chain, or direct if the code has one call only. */
+  caller_type: "direct" | "chain";
+  /** What it calls, in the order of the code. */
+  tools: string[];
+  /** How long that took. */
+  elapsed_ms: number;
+  /** All of it was called, and no call failed. */
+  success: boolean;
+  /** toolbox.chain_mode of the configuration. */
+  mode_requested: "legacy" | "seq" | "dep";
+  /** seq: one after the other; dep: in waves, each when it has what it needs; parallel_read_only: all at once, because they only read. */
+  mode_used: "seq" | "dep" | "parallel_read_only";
+  /** The code is more than calls of tools: its interpreter ran it. */
+  fallback_to_seq: boolean;
+  /** toolbox.parallel_mutations of the configuration. */
+  parallel_mutations_enabled: boolean;
+  /** How many there were; 0 in a fallback. */
+  waves: number;
+  /** How many calls were made. */
+  steps: number;
 }
 
 /** An effect that could not be taken back. */
@@ -1330,6 +1358,8 @@ export interface Session {
   images?: string;
   /** Its code has the functions that explore. */
   explore?: boolean;
+  /** Its cells are: see structured of session.exec. */
+  structured?: boolean;
   /** shared, or per_cell: each cell has a fresh process. */
   isolation?: string;
   /** auto: what it has is kept on disk; off: it is not. */
@@ -2317,6 +2347,8 @@ export interface SessionExecArgs {
   html?: boolean;
   /** The answer says which files of /workspace the cell added, changed or removed; it waits until they are recorded. */
   files?: boolean;
+  /** true: the code is looked at before it runs. If it is nothing but x = tool(...) and tool(...), the daemon makes the calls, those that only read at once, and writes what came of them; default: the session's. Python, in sessions that explore. */
+  structured?: boolean | null;
   /** Tools that the caller hands in: code calls them as those of the toolbox, the answer is tool_call_required then, and exec.tool_results answers them. */
   tools?: {name: string; description?: string; parameters?: Record<string, any>; read_only?: boolean; allowed_callers?: string[]}[] | null;
   /** How long such a call may wait for its result before the cell is stopped; default: five minutes. */
@@ -3073,6 +3105,8 @@ export interface SessionCreateArgs {
   durable?: "auto" | "off";
   /** Its code has peek, grep and the other functions that explore contexts from the start, not only once there is a context. Of Python. */
   explore?: boolean | null;
+  /** Its cells are structured unless they say otherwise, see session.exec. With explore. */
+  structured?: boolean;
   /** Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent's setting is always, refused if that is never. */
   debug?: boolean | null;
   /** shared (the default): its cells run in one process; per_cell: each has a fresh one, with the state that could be saved after the one before. */
@@ -3354,6 +3388,8 @@ export interface NotebookCreateArgs {
   durable?: "auto" | "off";
   /** Its code has peek, grep and the other functions that explore contexts from the start, not only once there is a context. Of Python. */
   explore?: boolean | null;
+  /** Its cells are structured unless they say otherwise, see session.exec. With explore. */
+  structured?: boolean;
   /** Whether its processes may trace each other, for gdb, strace, py-spy and leak checks; off unless the agent's setting is always, refused if that is never. */
   debug?: boolean | null;
   /** shared (the default): its cells run in one process; per_cell: each has a fresh one, with the state that could be saved after the one before. */

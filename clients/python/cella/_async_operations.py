@@ -70,6 +70,7 @@ class AsyncOperations:
                            names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                            images: t.Optional[t.Literal["reference", "inline"]] = None,
                            html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                           structured: t.Optional[bool] = None,
                            tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
                            tool_deadline_ms: t.Optional[int] = None) -> shapes.Answer:
         """Runs a cell in a session and answers with its output, value and error.
@@ -96,6 +97,9 @@ class AsyncOperations:
             an output that has a text is that; the notebook has all of it.
         files: The answer says which files of /workspace the cell added, changed or removed; it
             waits until they are recorded.
+        structured: true: the code is looked at before it runs. If it is nothing but x = tool(...)
+            and tool(...), the daemon makes the calls, those that only read at once, and writes what
+            came of them; default: the session's. Python, in sessions that explore.
         tools: Tools that the caller hands in: code calls them as those of the toolbox, the answer
             is tool_call_required then, and exec.tool_results answers them.
         tool_deadline_ms: How long such a call may wait for its result before the cell is stopped;
@@ -104,7 +108,8 @@ class AsyncOperations:
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
+            "html": html, "files": files, "structured": structured, "tools": tools,
+            "tool_deadline_ms": tool_deadline_ms}
         return t.cast(shapes.Answer, await self._json(SESSION_EXEC, given))
 
     async def session_exec_text(self, session_id: str, code: str, *,
@@ -114,6 +119,7 @@ class AsyncOperations:
                                 names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                                 images: t.Optional[t.Literal["reference", "inline"]] = None,
                                 html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                                structured: t.Optional[bool] = None,
                                 tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
                                 tool_deadline_ms: t.Optional[int] = None) -> str:
         """Runs a cell in a session and answers with its output, value and error. The same as text
@@ -121,7 +127,8 @@ class AsyncOperations:
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
+            "html": html, "files": files, "structured": structured, "tools": tools,
+            "tool_deadline_ms": tool_deadline_ms}
         return await self._text(SESSION_EXEC, given)
 
     def session_exec_events(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
@@ -130,6 +137,7 @@ class AsyncOperations:
                             names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                             images: t.Optional[t.Literal["reference", "inline"]] = None,
                             html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                            structured: t.Optional[bool] = None,
                             tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
                             tool_deadline_ms: t.Optional[int] = None) -> AsyncEvents:
         """Runs a cell in a session and answers with its output, value and error. Its events as they
@@ -137,7 +145,8 @@ class AsyncOperations:
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
+            "html": html, "files": files, "structured": structured, "tools": tools,
+            "tool_deadline_ms": tool_deadline_ms}
         return self._events(SESSION_EXEC, given)
 
     async def exec_continue(self, session_id: str, cell: str, *, budget: t.Optional[int] = None,
@@ -1178,7 +1187,8 @@ class AsyncOperations:
                              timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
                              images: t.Optional[t.Literal["reference", "inline"]] = None,
                              durable: t.Optional[t.Literal["auto", "off"]] = None,
-                             explore: t.Optional[bool] = None, debug: t.Optional[bool] = None,
+                             explore: t.Optional[bool] = None, structured: t.Optional[bool] = None,
+                             debug: t.Optional[bool] = None,
                              isolation: t.Optional[t.Literal["shared", "per_cell"]] = None,
                              name: t.Optional[str] = None,
                              labels: t.Optional[t.Mapping[str, str]] = None,
@@ -1213,6 +1223,8 @@ class AsyncOperations:
             off.
         explore: Its code has peek, grep and the other functions that explore contexts from the
             start, not only once there is a context. Of Python.
+        structured: Its cells are structured unless they say otherwise, see session.exec. With
+            explore.
         debug: Whether its processes may trace each other, for gdb, strace, py-spy and leak checks;
             off unless the agent's setting is always, refused if that is never.
         isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
@@ -1229,9 +1241,9 @@ class AsyncOperations:
             "cwd": cwd, "env": env, "join": join, "agent": agent, "binding": binding,
             "user": user, "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
-            "images": images, "durable": durable, "explore": explore, "debug": debug,
-            "isolation": isolation, "name": name, "labels": labels, "tools": tools,
-            "tool_deadline_ms": tool_deadline_ms}
+            "images": images, "durable": durable, "explore": explore, "structured": structured,
+            "debug": debug, "isolation": isolation, "name": name, "labels": labels,
+            "tools": tools, "tool_deadline_ms": tool_deadline_ms}
         return t.cast(shapes.Session, await self._json(SESSION_CREATE, given))
 
     async def session_list(self, *,
@@ -1650,7 +1662,8 @@ class AsyncOperations:
                               timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
                               images: t.Optional[t.Literal["reference", "inline"]] = None,
                               durable: t.Optional[t.Literal["auto", "off"]] = None,
-                              explore: t.Optional[bool] = None, debug: t.Optional[bool] = None,
+                              explore: t.Optional[bool] = None, structured: t.Optional[bool] = None,
+                              debug: t.Optional[bool] = None,
                               isolation: t.Optional[t.Literal["shared", "per_cell"]] = None) -> shapes.Notebook:
         """Makes a notebook and the session that runs it.
 
@@ -1684,6 +1697,8 @@ class AsyncOperations:
             off.
         explore: Its code has peek, grep and the other functions that explore contexts from the
             start, not only once there is a context. Of Python.
+        structured: Its cells are structured unless they say otherwise, see session.exec. With
+            explore.
         debug: Whether its processes may trace each other, for gdb, strace, py-spy and leak checks;
             off unless the agent's setting is always, refused if that is never.
         isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
@@ -1694,8 +1709,8 @@ class AsyncOperations:
             "join": join, "agent": agent, "binding": binding, "user": user,
             "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
-            "images": images, "durable": durable, "explore": explore, "debug": debug,
-            "isolation": isolation}
+            "images": images, "durable": durable, "explore": explore, "structured": structured,
+            "debug": debug, "isolation": isolation}
         return t.cast(shapes.Notebook, await self._json(NOTEBOOK_CREATE, given))
 
     async def notebook_list(self, *, user: t.Optional[str] = None, offset: t.Optional[int] = None,

@@ -70,6 +70,7 @@ class Operations:
                      names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                      images: t.Optional[t.Literal["reference", "inline"]] = None,
                      html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                     structured: t.Optional[bool] = None,
                      tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
                      tool_deadline_ms: t.Optional[int] = None) -> shapes.Answer:
         """Runs a cell in a session and answers with its output, value and error.
@@ -96,6 +97,9 @@ class Operations:
             an output that has a text is that; the notebook has all of it.
         files: The answer says which files of /workspace the cell added, changed or removed; it
             waits until they are recorded.
+        structured: true: the code is looked at before it runs. If it is nothing but x = tool(...)
+            and tool(...), the daemon makes the calls, those that only read at once, and writes what
+            came of them; default: the session's. Python, in sessions that explore.
         tools: Tools that the caller hands in: code calls them as those of the toolbox, the answer
             is tool_call_required then, and exec.tool_results answers them.
         tool_deadline_ms: How long such a call may wait for its result before the cell is stopped;
@@ -104,7 +108,8 @@ class Operations:
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
+            "html": html, "files": files, "structured": structured, "tools": tools,
+            "tool_deadline_ms": tool_deadline_ms}
         return t.cast(shapes.Answer, self._json(SESSION_EXEC, given))
 
     def session_exec_text(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
@@ -113,6 +118,7 @@ class Operations:
                           names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                           images: t.Optional[t.Literal["reference", "inline"]] = None,
                           html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                          structured: t.Optional[bool] = None,
                           tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
                           tool_deadline_ms: t.Optional[int] = None) -> str:
         """Runs a cell in a session and answers with its output, value and error. The same as text
@@ -120,7 +126,8 @@ class Operations:
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
+            "html": html, "files": files, "structured": structured, "tools": tools,
+            "tool_deadline_ms": tool_deadline_ms}
         return self._text(SESSION_EXEC, given)
 
     def session_exec_events(self, session_id: str, code: str, *, timeout_ms: t.Optional[int] = None,
@@ -129,6 +136,7 @@ class Operations:
                             names: t.Optional[bool] = None, durable: t.Optional[bool] = None,
                             images: t.Optional[t.Literal["reference", "inline"]] = None,
                             html: t.Optional[bool] = None, files: t.Optional[bool] = None,
+                            structured: t.Optional[bool] = None,
                             tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
                             tool_deadline_ms: t.Optional[int] = None) -> Events:
         """Runs a cell in a session and answers with its output, value and error. Its events as they
@@ -136,7 +144,8 @@ class Operations:
         given: t.Dict[str, t.Any] = {"session_id": session_id, "code": code,
             "timeout_ms": timeout_ms, "budget": budget, "yield_ms": yield_ms,
             "on_disconnect": on_disconnect, "names": names, "durable": durable, "images": images,
-            "html": html, "files": files, "tools": tools, "tool_deadline_ms": tool_deadline_ms}
+            "html": html, "files": files, "structured": structured, "tools": tools,
+            "tool_deadline_ms": tool_deadline_ms}
         return self._events(SESSION_EXEC, given)
 
     def exec_continue(self, session_id: str, cell: str, *, budget: t.Optional[int] = None,
@@ -1157,7 +1166,8 @@ class Operations:
                        timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
                        images: t.Optional[t.Literal["reference", "inline"]] = None,
                        durable: t.Optional[t.Literal["auto", "off"]] = None,
-                       explore: t.Optional[bool] = None, debug: t.Optional[bool] = None,
+                       explore: t.Optional[bool] = None, structured: t.Optional[bool] = None,
+                       debug: t.Optional[bool] = None,
                        isolation: t.Optional[t.Literal["shared", "per_cell"]] = None,
                        name: t.Optional[str] = None, labels: t.Optional[t.Mapping[str, str]] = None,
                        tools: t.Optional[t.Sequence[t.Mapping[str, t.Any]]] = None,
@@ -1191,6 +1201,8 @@ class Operations:
             off.
         explore: Its code has peek, grep and the other functions that explore contexts from the
             start, not only once there is a context. Of Python.
+        structured: Its cells are structured unless they say otherwise, see session.exec. With
+            explore.
         debug: Whether its processes may trace each other, for gdb, strace, py-spy and leak checks;
             off unless the agent's setting is always, refused if that is never.
         isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
@@ -1207,9 +1219,9 @@ class Operations:
             "cwd": cwd, "env": env, "join": join, "agent": agent, "binding": binding,
             "user": user, "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
-            "images": images, "durable": durable, "explore": explore, "debug": debug,
-            "isolation": isolation, "name": name, "labels": labels, "tools": tools,
-            "tool_deadline_ms": tool_deadline_ms}
+            "images": images, "durable": durable, "explore": explore, "structured": structured,
+            "debug": debug, "isolation": isolation, "name": name, "labels": labels,
+            "tools": tools, "tool_deadline_ms": tool_deadline_ms}
         return t.cast(shapes.Session, self._json(SESSION_CREATE, given))
 
     def session_list(self, *,
@@ -1624,7 +1636,8 @@ class Operations:
                         timeout_ms: t.Optional[int] = None, budget: t.Optional[int] = None,
                         images: t.Optional[t.Literal["reference", "inline"]] = None,
                         durable: t.Optional[t.Literal["auto", "off"]] = None,
-                        explore: t.Optional[bool] = None, debug: t.Optional[bool] = None,
+                        explore: t.Optional[bool] = None, structured: t.Optional[bool] = None,
+                        debug: t.Optional[bool] = None,
                         isolation: t.Optional[t.Literal["shared", "per_cell"]] = None) -> shapes.Notebook:
         """Makes a notebook and the session that runs it.
 
@@ -1658,6 +1671,8 @@ class Operations:
             off.
         explore: Its code has peek, grep and the other functions that explore contexts from the
             start, not only once there is a context. Of Python.
+        structured: Its cells are structured unless they say otherwise, see session.exec. With
+            explore.
         debug: Whether its processes may trace each other, for gdb, strace, py-spy and leak checks;
             off unless the agent's setting is always, refused if that is never.
         isolation: shared (the default): its cells run in one process; per_cell: each has a fresh
@@ -1668,8 +1683,8 @@ class Operations:
             "join": join, "agent": agent, "binding": binding, "user": user,
             "idle_timeout_secs": idle_timeout_secs, "max_age_secs": max_age_secs,
             "checkpoints": checkpoints, "timeout_ms": timeout_ms, "budget": budget,
-            "images": images, "durable": durable, "explore": explore, "debug": debug,
-            "isolation": isolation}
+            "images": images, "durable": durable, "explore": explore, "structured": structured,
+            "debug": debug, "isolation": isolation}
         return t.cast(shapes.Notebook, self._json(NOTEBOOK_CREATE, given))
 
     def notebook_list(self, *, user: t.Optional[str] = None, offset: t.Optional[int] = None,

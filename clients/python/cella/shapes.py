@@ -70,6 +70,7 @@ class Answer(_AnswerAlways, total=False):
     final_answer: str
     stuck: str
     spill: Spill
+    tool_chains: ToolChains
     saved_through: int
     rolled_back_to: int
     rolled_back_cells: t.List[int]
@@ -218,6 +219,24 @@ class _SpillAlways(t.TypedDict):
 
 class Spill(_SpillAlways, total=False):
     """The output of a cell, as a file."""
+
+
+class _ToolChainsAlways(t.TypedDict):
+    chain_id: str
+    caller_type: str
+    tools: t.List[str]
+    elapsed_ms: float
+    success: bool
+    mode_requested: str
+    mode_used: str
+    fallback_to_seq: bool
+    parallel_mutations_enabled: bool
+    waves: int
+    steps: int
+
+
+class ToolChains(_ToolChainsAlways, total=False):
+    """The calls of a structured cell."""
 
 
 class _NotUndoneAlways(t.TypedDict):
@@ -1150,6 +1169,7 @@ class Session(_SessionAlways, total=False):
     budget: int
     images: str
     explore: bool
+    structured: bool
     isolation: str
     durable: str
     saved_through: int

@@ -46,6 +46,7 @@ MODULES = (
     "completeness",
     "results",
     "exploring",
+    "planned",
     "cells",
     "labels",
     "names",

@@ -10,8 +10,8 @@ from types import FrameType, ModuleType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import (
-    awaits, compiler, debuggers, events, exploring, interrupts, magics_syntax, outputs, plots,
-    results, sources, streams, tracebacks,
+    awaits, compiler, debuggers, events, exploring, interrupts, jsontext, magics_syntax, outputs,
+    planned, plots, results, sources, streams, tracebacks,
 )  # fmt: skip
 
 _eval = eval
@@ -61,6 +61,7 @@ class Cells:
         self.events = events.Events()
         self.before_cell: Optional[Callable[[], None]] = None
         self.last_error = ""  # of the cells that failed, as JSON
+        self._order: Optional[Dict[str, Any]] = None  # see planned.py; of the running cell
         self._verdict: Optional[Verdict] = None  # of the running cell, once it is known
 
     def install(self) -> None:
@@ -76,6 +77,14 @@ class Cells:
     def run(self, cell_id: int, source: str) -> Verdict:
         """Never raises. When it returns nothing of the user's runs in this thread."""
         return self._settled(f"<cell {cell_id}>", source)
+
+    def run_planned(self, cell_id: int, source: str, order: Dict[str, Any]) -> Verdict:
+        """One whose calls were made by the daemon."""
+        self._order = order
+        try:
+            return self._settled(f"<cell {cell_id}>", source)
+        finally:
+            self._order = None
 
     def run_script(self, source: str) -> Verdict:
         """As exec() of a text would: tracebacks have no source, and the value has no name."""
@@ -122,6 +131,10 @@ class Cells:
             self.before_cell()
         if self.events.is_used():
             self.events.before(source)
+        if self._order is not None:
+            self._streams.flush()
+            planned.take(self._order, self._namespace, jsontext.quote)
+            return NOTHING
         code = source
         if source[:2] in _BARE and name != SCRIPT:
             code = magics_syntax.bare_command(source, self._namespace)
@@ -178,6 +191,8 @@ class Cells:
         has_exited = isinstance(error, SystemExit)
         if isinstance(error, exploring.Finished):
             verdict = Verdict("ok", NOTHING, NOTHING)
+        elif isinstance(error, planned.Refused):
+            verdict = Verdict("error", NOTHING, error.told, exit_code)
         elif exit_code == 0:
             verdict = Verdict("ok", NOTHING, NOTHING, 0, has_exited)
         else:

@@ -325,6 +325,8 @@ class Session:
         try:
             if frame.get("script"):
                 verdict = self._cells.run_script(code)
+            elif "chain" in frame:
+                verdict = self._cells.run_planned(cell_id, code, frame["chain"])
             else:
                 verdict = self._cells.run(cell_id, code)
         except BaseException as error:

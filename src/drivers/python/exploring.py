@@ -390,6 +390,37 @@ class Functions:
         """What it answers to each of several questions."""
         return self._use("llm_batch", "llm_batch", {"prompts": list(prompts), **options}, True)
 
+    def run_shell(self, command: str, timeout: Optional[float] = None) -> Any:
+        """What a command that only looks writes, in the workspace."""
+        return self._use("TOOL", "run_shell", _given(command=command, timeout=timeout))
+
+    def run_python_code(
+        self, code: str, stdin_data: Optional[str] = None, timeout: Optional[float] = None
+    ) -> Any:
+        """What a program writes, in an interpreter of its own."""
+        args = _given(code=code, stdin_data=stdin_data, timeout=timeout)
+        return self._use("TOOL", "run_python_code", args)
+
+    def file_write_safe(self, path: str, content: str) -> Any:
+        """Writes a file of the workspace; what was there stays as .bak.TIME."""
+        return self._use("TOOL", "file_write_safe", {"path": path, "content": content})
+
+    def log_append(self, path: str, message: str, level: Optional[str] = None) -> Any:
+        """Appends a line with the time to a file of the workspace."""
+        args = _given(path=path, message=message, level=level)
+        return self._use("TOOL", "log_append", args)
+
+    def benchmark_run(
+        self,
+        code: str,
+        setup: Optional[str] = None,
+        number: Optional[int] = None,
+        repeat: Optional[int] = None,
+    ) -> Any:
+        """How long a piece of code takes."""
+        args = _given(code=code, setup=setup, number=number, repeat=repeat)
+        return self._use("TOOL", "benchmark_run", args)
+
     def list_tools(self, name: Optional[str] = None, category: Optional[str] = None) -> Any:
         """The tools there are: their names and what they do; of one, all of its entry."""
         if name is not None:
@@ -524,6 +555,10 @@ class Functions:
         raise Finished()
 
 
+def _given(**args: Any) -> Dict[str, Any]:
+    return {name: value for name, value in args.items() if value is not None}
+
+
 def _briefly(tool: Dict[str, Any]) -> Dict[str, Any]:
     """An entry in one line: what must be given, what may be."""
     needed = tool.get("schema", {}).get("required") or ()
@@ -561,7 +596,8 @@ _BOUND = (
     "context_len", "peek", "grep", "code_search", "doc_search", "chunk_context", "summarize_chunks",
     "list_dir", "file_info",
     "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch",
-    "tool_call", "TOOL", "CALL", "list_tools", "llm_call", "llm_batch",
+    "tool_call", "TOOL", "CALL", "list_tools", "llm_call", "llm_batch", "run_shell",
+    "run_python_code", "file_write_safe", "log_append", "benchmark_run",
     "mark_finding", "list_findings", "mark_analyzed", "mark_stale", "get_unanalyzed",
     "get_lineage", "recall", "outcome", "get_research", "get_exploration_log", "get_state", "FINAL",
     "FINAL_VAR", "STUCK",

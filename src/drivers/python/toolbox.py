@@ -29,6 +29,7 @@ _MODULES = {
     "symbols": ("symbolic_solve", "math_simplify"),
     "linear": ("matrix_solve", "matrix_eigenvalues", "matrix_svd", "solve_ode", "optimize"),
     "results": ("keep_result",),
+    "analysis": ("find_calls",),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
