@@ -43,18 +43,6 @@ void put_repl(struct json_out *json, const struct config_repl *repl)
     json_put_object_end(json);
 }
 
-/* All in one pass: there may be thousands of sessions, and as many agents. */
-static void count_sessions(struct engine *engine, struct map *counts)
-{
-    for (struct session *s = session_next(engine, NULL); s != NULL; s = session_next(engine, s)) {
-        if (s->state == SESSION_DEAD)
-            continue;
-        const char *agent = policy_agent_of(s);
-        uintptr_t n = (uintptr_t)map_get(counts, agent);
-        map_set(counts, agent, (void *)(n + 1));
-    }
-}
-
 static void put_agent(struct json_out *json, const struct call *call, const struct map *counts,
                       const struct config_agent *agent)
 {
@@ -87,7 +75,15 @@ static void agent_list_run(struct call *call)
 {
     const struct config *c = call->policy->config;
     struct map counts = {0};
-    count_sessions(call->engine, &counts);
+    /* All in one pass: there may be thousands of sessions, and as many agents. */
+    for (struct session *s = session_next(call->engine, NULL); s != NULL;
+         s = session_next(call->engine, s)) {
+        if (s->state == SESSION_DEAD)
+            continue;
+        const char *agent = policy_agent_of(s);
+        uintptr_t n = (uintptr_t)map_get(&counts, agent);
+        map_set(&counts, agent, (void *)(n + 1));
+    }
     _buf_ struct buf out = BUF_INIT(CALL_REPLY_MAX);
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);

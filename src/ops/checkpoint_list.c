@@ -8,26 +8,6 @@
 
 static const struct op_param checkpoint_list_params[] = {OP_PARAM_SESSION, {0}};
 
-static void checkpoint_list_put_cells(struct json_out *json, const struct timeline_cells *cells)
-{
-    json_put_key(json, "cells");
-    json_put_array(json);
-    for (size_t i = 0; i < cells->n; i++)
-        json_put_int(json, (int64_t)cells->ids[i]);
-    json_put_array_end(json);
-}
-
-static void checkpoint_list_put_files(struct json_out *json, const struct checkpoint *checkpoint)
-{
-    static const char *const names[] = {[FILES_NONE] = "none",
-                                        [FILES_RECORDING] = "recording",
-                                        [FILES_COVERED] = "covered",
-                                        [FILES_TORN] = "torn"};
-    const char *reason = checkpoint->files_reason;
-    json_put_member_str(json, "files", names[checkpoint->files]);
-    json_put_member_str(json, "files_reason", reason[0] != '\0' ? reason : NULL);
-}
-
 static void put_checkpoint(struct json_out *json, const struct checkpoint *checkpoint)
 {
     char time[CLOCK_RFC3339_SIZE];
@@ -37,11 +17,22 @@ static void put_checkpoint(struct json_out *json, const struct checkpoint *check
     json_put_member_int(json, "parent",
                         checkpoint->parent != NULL ? (int64_t)checkpoint->parent->id : 0);
     json_put_member_int(json, "cell", (int64_t)checkpoint->last_cell);
-    checkpoint_list_put_cells(json, &checkpoint->cells);
+    const struct timeline_cells *cells = &checkpoint->cells;
+    json_put_key(json, "cells");
+    json_put_array(json);
+    for (size_t i = 0; i < cells->n; i++)
+        json_put_int(json, (int64_t)cells->ids[i]);
+    json_put_array_end(json);
     json_put_member_str(json, "at", clock_rfc3339(checkpoint->at_ms, time));
     if (checkpoint->memory_bytes != UINT64_MAX)
         json_put_member_int(json, "memory_bytes", (int64_t)checkpoint->memory_bytes);
-    checkpoint_list_put_files(json, checkpoint);
+    static const char *const names[] = {[FILES_NONE] = "none",
+                                        [FILES_RECORDING] = "recording",
+                                        [FILES_COVERED] = "covered",
+                                        [FILES_TORN] = "torn"};
+    const char *reason = checkpoint->files_reason;
+    json_put_member_str(json, "files", names[checkpoint->files]);
+    json_put_member_str(json, "files_reason", reason[0] != '\0' ? reason : NULL);
     const char *without = checkpoint->is_saved ? "durable" : "no";
     json_put_member_str(json, "restore", is_awake ? without : "process");
     json_put_member_str(json, "reason", is_awake ? checkpoint->reason : NULL);

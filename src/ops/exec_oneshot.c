@@ -125,14 +125,6 @@ static void exec_oneshot_put_files(struct json_out *json, const struct oneshot_a
     json_put_array_end(json);
 }
 
-static void put_state(struct json_out *json, const struct oneshot_answer *answer)
-{
-    if (answer->state != NULL)
-        json_put_member_text(json, "state", answer->state, answer->state_len);
-    else
-        json_put_member_null(json, "state");
-}
-
 /* What is there only if there is something to say. */
 static void exec_oneshot_put_more(struct json_out *json, const struct oneshot_answer *answer)
 {
@@ -169,7 +161,10 @@ static void exec_oneshot_put_answer(struct json_out *json, const struct oneshot_
     json_put_member_text(json, "stdout", buf_str(out), out->len);
     json_put_member_text(json, "stderr", buf_str(err), err->len);
     json_put_member_int(json, "exit_code", answer->exit_code);
-    put_state(json, answer);
+    if (answer->state != NULL)
+        json_put_member_text(json, "state", answer->state, answer->state_len);
+    else
+        json_put_member_null(json, "state");
     exec_oneshot_put_files(json, answer);
     if (answer->error.len > 0)
         json_put_member_text(json, "error", buf_str(&answer->error), answer->error.len);

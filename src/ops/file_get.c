@@ -26,14 +26,6 @@ static const struct op_param file_get_params[] = {
     {0},
 };
 
-static void file_get_refuse(struct call *call)
-{
-    struct err e;
-    err_set(&e, ERR_NOT_FOUND, "there is no such file, or not any more");
-    err_advise(&e, "Files of a run can be had for a time only: run the code again.");
-    call_fail(call, &e);
-}
-
 static void on_shared(void *context, const struct store_shared *file, const struct err *e)
 {
     struct call *call = context;
@@ -46,7 +38,10 @@ static void on_shared(void *context, const struct store_shared *file, const stru
     if (e == NULL && call_sees(call, file->owner) && blob_parse_hex(file->hash, &hash) == 0)
         fd = blob_open(store_blobs(engine_store(call->engine)), &hash);
     if (fd < 0) {
-        file_get_refuse(call);
+        struct err refusal;
+        err_set(&refusal, ERR_NOT_FOUND, "there is no such file, or not any more");
+        err_advise(&refusal, "Files of a run can be had for a time only: run the code again.");
+        call_fail(call, &refusal);
         return;
     }
     call_send_file(call, &(struct call_file){.fd = fd,

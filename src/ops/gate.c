@@ -454,17 +454,6 @@ static void gate_on_gone(struct call *call)
     store_forget(asked->under_way);
 }
 
-static void ask_store(struct asked *asked)
-{
-    struct call *call = asked->visit.call;
-    call->is_at_gate = true;
-    call->op_state = asked;
-    call->on_gone = gate_on_gone;
-    asked->under_way =
-        store_get_notebook(engine_store(call->engine), given(&asked->visit, OP_MEANS_NOTEBOOK),
-                           gate_on_notebook, &asked->visit);
-}
-
 void op_run(struct call *call)
 {
     struct err e;
@@ -486,8 +475,13 @@ void op_run(struct call *call)
     }
     bool is_notebook_alone = given(v, OP_MEANS_NOTEBOOK) != NULL && v->session == NULL;
     bool matters = is_guarded(call) || v->uses != 0 || call->agent != NULL;
-    if (is_notebook_alone && matters && call->documents != NULL)
-        ask_store(asked);
-    else
+    if (!is_notebook_alone || !matters || call->documents == NULL) {
         pass(v);
+        return;
+    }
+    call->is_at_gate = true;
+    call->op_state = asked;
+    call->on_gone = gate_on_gone;
+    asked->under_way = store_get_notebook(engine_store(call->engine), given(v, OP_MEANS_NOTEBOOK),
+                                          gate_on_notebook, v);
 }

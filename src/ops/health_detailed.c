@@ -125,18 +125,6 @@ static void put_clients(struct json_out *json, const struct call_clients *client
     json_put_object_end(json);
 }
 
-static void put_check(struct json_out *json, const struct call *call, const struct check *check)
-{
-    json_put_key(json, "check");
-    json_put_object(json);
-    json_put_member_bool(json, "ok", check->failure == NULL);
-    json_put_member_int(json, "timeout_secs", call->policy->config->health_check_timeout_secs);
-    if (check->failure == NULL)
-        json_put_member_real(json, "execution_time_ms", check->ms, 3);
-    json_put_member_str(json, "error", check->failure);
-    json_put_object_end(json);
-}
-
 static void health_detailed_answer(const struct health *health, const struct check *check)
 {
     struct call *call = health->call;
@@ -153,7 +141,14 @@ static void health_detailed_answer(const struct health *health, const struct che
     json_put_member_int(&json, "copying", (int64_t)stats->copying);
     json_put_member_int(&json, "to_copy", (int64_t)stats->to_copy);
     json_put_member_int(&json, "heap_bytes", (int64_t)mem_in_use());
-    put_check(&json, call, check);
+    json_put_key(&json, "check");
+    json_put_object(&json);
+    json_put_member_bool(&json, "ok", check->failure == NULL);
+    json_put_member_int(&json, "timeout_secs", call->policy->config->health_check_timeout_secs);
+    if (check->failure == NULL)
+        json_put_member_real(&json, "execution_time_ms", check->ms, 3);
+    json_put_member_str(&json, "error", check->failure);
+    json_put_object_end(&json);
     put_sandbox(&json, call);
     put_store(&json, call);
     put_clients(&json, call->clients);

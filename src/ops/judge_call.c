@@ -40,14 +40,6 @@ static void judge_call_on_gone(struct call *call)
     judging_forget(call->op_state);
 }
 
-static size_t count_characters(const char *text, size_t len)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < len; i++)
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return n;
-}
-
 void judge_call_ask(struct call *call, enum head_topic topic, bool is_detailed, judging_fn fn)
 {
     struct err e;
@@ -59,7 +51,9 @@ void judge_call_ask(struct call *call, enum head_topic topic, bool is_detailed, 
                                      .code = call_text(call, "code", ""),
                                      .len = call_text_len(call, "code"),
                                      .is_detailed = is_detailed};
-    size_t end = count_characters(question.code, question.len);
+    size_t end = 0; /* in characters, as the cursor is */
+    for (size_t i = 0; i < question.len; i++)
+        end += ((unsigned char)question.code[i] & 0xc0) != 0x80;
     question.cursor = (size_t)call_int(call, "cursor", (int64_t)end);
     if (question.cursor > end) {
         err_set(&e, ERR_INVALID, "\"cursor\" is %zu, and the code has %zu characters",

@@ -18,11 +18,6 @@ static bool naming_is_word(const char *text, size_t max, const char *marks)
     return true;
 }
 
-static const char *naming_owner(const char *agent)
-{
-    return agent != NULL ? agent : CONFIG_DEFAULT_AGENT;
-}
-
 static bool naming_is_called(const struct session *session, const char *name)
 {
     return !session->is_unlisted && session->name != NULL && strcmp(session->name, name) == 0;
@@ -38,10 +33,11 @@ int naming_check(const struct call *call, const char *agent, const char *name,
                           "with a letter or digit; not the form of an id.",
                           NAMING_NAME_MAX);
     }
+    const char *owner = agent != NULL ? agent : CONFIG_DEFAULT_AGENT;
     for (struct session *s = session_next(call->engine, NULL); s != NULL;
          s = session_next(call->engine, s)) {
         if (s == self || s->state == SESSION_DEAD || !naming_is_called(s, name) ||
-            strcmp(policy_agent_of(s), naming_owner(agent)) != 0)
+            strcmp(policy_agent_of(s), owner) != 0)
             continue;
         err_set(e, ERR_CONFLICT, "the session %s is called \"%s\" already", s->id, name);
         return err_advise(e, "Use that one, delete it, or take another name.");

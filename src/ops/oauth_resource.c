@@ -11,17 +11,6 @@ static bool is_url(const char *s)
     return strncmp(s, "https://", 8) == 0 || strncmp(s, "http://", 7) == 0;
 }
 
-/* Issuers that are no URL, such as another program of this machine, cannot be asked for tokens. */
-static void put_issuers(struct json_out *json, const struct config_oauth *oauth)
-{
-    json_put_key(json, "authorization_servers");
-    json_put_array(json);
-    for (size_t i = 0; i < oauth->n_issuers; i++)
-        if (is_url(oauth->issuers[i].issuer))
-            json_put_str(json, oauth->issuers[i].issuer);
-    json_put_array_end(json);
-}
-
 static bool is_scope_before(const struct config_oauth *oauth, size_t issuer, const char *scope)
 {
     for (size_t i = 0; i < issuer; i++)
@@ -59,8 +48,15 @@ static void oauth_resource_answer(struct call *call, const char *path)
     json_put_object(&json);
     json_put_member_str(&json, "resource", buf_str(&resource));
     json_put_member_str(&json, "resource_name", "Cella");
-    put_issuers(&json, &config->oauth);
-    put_scopes(&json, &config->oauth);
+    /* Issuers that are no URL, such as another program of this machine, give no tokens. */
+    const struct config_oauth *oauth = &config->oauth;
+    json_put_key(&json, "authorization_servers");
+    json_put_array(&json);
+    for (size_t i = 0; i < oauth->n_issuers; i++)
+        if (is_url(oauth->issuers[i].issuer))
+            json_put_str(&json, oauth->issuers[i].issuer);
+    json_put_array_end(&json);
+    put_scopes(&json, oauth);
     json_put_key(&json, "bearer_methods_supported");
     json_put_array(&json);
     json_put_str(&json, "header");

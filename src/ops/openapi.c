@@ -173,16 +173,6 @@ static void openapi_put_shape(struct json_out *json, const struct op_shape *shap
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* A model pays for each word: it is told what a parameter is, not how large. */
-static void put_tool_param(struct json_out *json, const struct op_param *p)
-{
-    json_put_object(json);
-    put_kind(json, p->type, false);
-    put_choices(json, p->choices, false);
-    json_put_member_str(json, "description", p->doc);
-    json_put_object_end(json);
-}
-
 void describe_tool(const struct op *op, struct json_out *json)
 {
     bool has_required = false, is_reading = op->flags & OP_READ_ONLY;
@@ -198,7 +188,12 @@ void describe_tool(const struct op *op, struct json_out *json)
         if (p->is_untold)
             continue;
         json_put_key(json, p->name);
-        put_tool_param(json, p);
+        /* A model pays for each word: it is told what a parameter is, not how large. */
+        json_put_object(json);
+        put_kind(json, p->type, false);
+        put_choices(json, p->choices, false);
+        json_put_member_str(json, "description", p->doc);
+        json_put_object_end(json);
         has_required = has_required || p->is_required;
     }
     json_put_object_end(json);

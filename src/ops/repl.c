@@ -498,18 +498,6 @@ static size_t find_action(const struct call *call)
     return i;
 }
 
-static int start(struct repl_call *repl, struct err *e)
-{
-    struct call *call = repl->call;
-    size_t i = find_action(call);
-    if (i == ARRAY_LEN(repl_actions)) {
-        err_set(e, ERR_INVALID, "unknown action '%s' — valid: spawn, exec, read, kill, list",
-                call_text(call, "action", ""));
-        return err_advise(e, "Use one of these.");
-    }
-    return repl_actions[i].run(repl, e);
-}
-
 static void repl_run(struct call *call)
 {
     struct repl_call *repl = arena_alloc(&call->arena, sizeof(*repl));
@@ -518,8 +506,15 @@ static void repl_run(struct call *call)
     repl->rules = call->grant != NULL ? &call->grant->repl : NULL; /* NULL if no such action */
     call->op_state = repl;
     struct err e;
-    if (start(repl, &e) < 0)
+    size_t i = find_action(call);
+    if (i == ARRAY_LEN(repl_actions)) {
+        err_set(&e, ERR_INVALID, "unknown action '%s' — valid: spawn, exec, read, kill, list",
+                call_text(call, "action", ""));
+        err_advise(&e, "Use one of these.");
         repl_fail(repl, &e);
+    } else if (repl_actions[i].run(repl, &e) < 0) {
+        repl_fail(repl, &e);
+    }
 }
 
 /* What does nothing because it does not exist is not kept from doing it. */

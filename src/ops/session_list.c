@@ -179,14 +179,6 @@ static int find_cursor(const struct listing *l, size_t *ret, struct err *e)
     return 0;
 }
 
-static void put_next(struct json_out *json, const struct listed *last)
-{
-    char cursor[CURSOR_SIZE + NAMING_NAME_MAX + 1];
-    snprintf(cursor, sizeof(cursor), "%d:%llu:%s:%s", last->is_dead, (unsigned long long)last->key,
-             last->session->id, last->name);
-    json_put_member_str(json, "next", cursor);
-}
-
 /* ---- telling --------------------------------------------------------------------------------- */
 
 static struct listing gather(struct call *call)
@@ -234,8 +226,13 @@ static void tell(void *context)
     json_put_array_end(&json);
     json_put_member_int(&json, "count", (int64_t)(end - from));
     json_put_member_int(&json, "total", (int64_t)l.n);
-    if (end < l.n && end > from)
-        put_next(&json, &l.entries[end - 1]);
+    if (end < l.n && end > from) {
+        const struct listed *last = &l.entries[end - 1];
+        char cursor[CURSOR_SIZE + NAMING_NAME_MAX + 1];
+        snprintf(cursor, sizeof(cursor), "%d:%llu:%s:%s", last->is_dead,
+                 (unsigned long long)last->key, last->session->id, last->name);
+        json_put_member_str(&json, "next", cursor);
+    }
     json_put_object_end(&json);
     call_reply(call, 200, &out);
 }

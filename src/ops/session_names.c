@@ -16,15 +16,6 @@ static const struct op_param session_names_params[] = {
     {0},
 };
 
-static void session_names_put_items(struct json_out *json, const json_t *items, size_t max)
-{
-    json_put_key(json, "items");
-    json_put_array(json);
-    for (size_t i = 0; i < json_array_size(items) && i < max; i++)
-        json_put_value(json, json_array_get(items, i));
-    json_put_array_end(json);
-}
-
 static void session_names_on_names(void *context, const struct names_told *told)
 {
     struct call *call = context;
@@ -35,7 +26,11 @@ static void session_names_on_names(void *context, const struct names_told *told)
     struct json_out json = JSON_OUT(&out);
     json_put_object(&json);
     json_put_member_int(&json, "total", total);
-    session_names_put_items(&json, items, max);
+    json_put_key(&json, "items");
+    json_put_array(&json);
+    for (size_t i = 0; i < json_array_size(items) && i < max; i++)
+        json_put_value(&json, json_array_get(items, i));
+    json_put_array_end(&json);
     if (total > (json_int_t)MIN(json_array_size(items), max))
         json_put_member_bool(&json, "more", true);
     json_put_member_some(&json, "as_of", (int64_t)told->as_of);

@@ -153,17 +153,6 @@ static void put_into(struct call *call, struct session *session)
                 json_pack("{s:s, s:s}", "session_id", session->id, "path", path), on_put);
 }
 
-static void get(struct call *call, const struct session *session)
-{
-    int64_t first = call_int(call, "offset", 0);
-    call->tool->on_bytes = on_bytes;
-    call->tool->bytes_max = READ_MAX;
-    call->tool->offset = first;
-    call->range = first > 0 ? arena_printf(&call->arena, "bytes=%lld-", (long long)first) : NULL;
-    tool_become(call, &op_session_file_get,
-                json_pack("{s:s, s:s}", "session_id", session->id, "path", path_of(call)), NULL);
-}
-
 static void tool_file_run(struct call *call)
 {
     bool is_list = tool_file_is_action(call, "list");
@@ -187,7 +176,15 @@ static void tool_file_run(struct call *call)
         tool_become(call, &op_session_file_delete, args, tool_file_on_deleted);
     } else {
         json_decref(args);
-        get(call, session);
+        int64_t first = call_int(call, "offset", 0);
+        call->tool->on_bytes = on_bytes;
+        call->tool->bytes_max = READ_MAX;
+        call->tool->offset = first;
+        call->range =
+            first > 0 ? arena_printf(&call->arena, "bytes=%lld-", (long long)first) : NULL;
+        tool_become(call, &op_session_file_get,
+                    json_pack("{s:s, s:s}", "session_id", session->id, "path", path_of(call)),
+                    NULL);
     }
 }
 

@@ -133,18 +133,6 @@ static const char *guard_challenge(const struct http1_parser *request, const str
         words.len > 0 ? "\"" : "");
 }
 
-/* The header may repeat the agent of the token, not name another. */
-static int guard_settle_agent(struct guard_caller *caller, const struct oauth_caller *by_token,
-                              struct err *e)
-{
-    if (caller->agent != NULL && strcmp(caller->agent, by_token->agent) != 0) {
-        err_set(e, ERR_FORBIDDEN, "the token speaks for the agent \"%s\"", by_token->agent);
-        return err_advise(e, "Leave the Cella-Agent header out.");
-    }
-    caller->agent = by_token->agent;
-    return 0;
-}
-
 int guard_check_caller(const struct http1_parser *request, const char *key,
                        const struct policy *policy, struct arena *arena,
                        struct guard_caller *ret_caller, struct err *e)
@@ -166,7 +154,13 @@ int guard_check_caller(const struct http1_parser *request, const char *key,
         guard_refuse_key(given, true, e);
     } else if (oauth_check(oauth, given + scheme_len, len - scheme_len, clock_wall_ms() / 1000,
                            arena, &by_token, &scopes, e) == 0) {
-        return guard_settle_agent(ret_caller, &by_token, e);
+        /* The header may repeat the agent of the token, not name another. */
+        if (ret_caller->agent != NULL && strcmp(ret_caller->agent, by_token.agent) != 0) {
+            err_set(e, ERR_FORBIDDEN, "the token speaks for the agent \"%s\"", by_token.agent);
+            return err_advise(e, "Leave the Cella-Agent header out.");
+        }
+        ret_caller->agent = by_token.agent;
+        return 0;
     } else {
         error = e->code == ERR_FORBIDDEN ? "insufficient_scope" : "invalid_token";
     }

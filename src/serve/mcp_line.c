@@ -104,17 +104,6 @@ static bool line_is_full(const struct mcp_line *l)
     return loop_stream_queued(l->conn->stream) > LINE_ANSWERS_MAX;
 }
 
-static void line_take_one(struct mcp_line *l)
-{
-    size_t used = l->is_too_long ? (size_t)RPC_MESSAGE_MAX + 1 : l->text.len;
-    if (l->is_too_long || strspn(buf_str(&l->text), " \t\r") < l->text.len)
-        mcp_take_line(l->peer, buf_str(&l->text), used);
-    l->is_too_long = false;
-    if (l->text.cap > 64 * KIB)
-        buf_free(&l->text);
-    buf_clear(&l->text);
-}
-
 /* As many messages as a turn has; returns the bytes that were taken. */
 static size_t line_take(struct mcp_line *l, const char *data, size_t len)
 {
@@ -127,8 +116,15 @@ static size_t line_take(struct mcp_line *l, const char *data, size_t len)
         if (!l->is_too_long || l->text.len == 0)
             buf_append(&l->text, from, MIN(n, (size_t)RPC_MESSAGE_MAX + 1 - l->text.len));
         taken += n + (end != NULL);
-        if (end != NULL)
-            line_take_one(l);
+        if (end != NULL) {
+            size_t used = l->is_too_long ? (size_t)RPC_MESSAGE_MAX + 1 : l->text.len;
+            if (l->is_too_long || strspn(buf_str(&l->text), " \t\r") < l->text.len)
+                mcp_take_line(l->peer, buf_str(&l->text), used);
+            l->is_too_long = false;
+            if (l->text.cap > 64 * KIB)
+                buf_free(&l->text);
+            buf_clear(&l->text);
+        }
     }
     return taken;
 }

@@ -122,17 +122,6 @@ static void assistant_on_ready(struct head *head, const json_t *notes)
     assistants_go_on(assistant->session);
 }
 
-static void assistant_read_error(const json_t *told, struct err *e)
-{
-    const char *name = json_string_value(json_object_get(told, "code"));
-    enum err_code code = ERR_UPSTREAM;
-    for (enum err_code c = ERR_INVALID; c < ERR_INTERNAL; c++)
-        if (strcmp(err_code_name(c), name) == 0)
-            code = c;
-    err_set(e, code, "%s", json_string_value(json_object_get(told, "message")));
-    err_advise(e, "%s", json_string_value(json_object_get(told, "advice")));
-}
-
 static void assistant_on_tool(struct head *head, json_t *answer)
 {
     struct assistant *assistant = head->owner;
@@ -145,7 +134,13 @@ static void assistant_on_tool(struct head *head, json_t *answer)
     assist_free(assist);
     loop_timer_set(assistant->timer, ASSISTANT_IDLE_MS);
     if (error != NULL) {
-        assistant_read_error(error, &e);
+        const char *name = json_string_value(json_object_get(error, "code"));
+        enum err_code code = ERR_UPSTREAM;
+        for (enum err_code c = ERR_INVALID; c < ERR_INTERNAL; c++)
+            if (strcmp(err_code_name(c), name) == 0)
+                code = c;
+        err_set(&e, code, "%s", json_string_value(json_object_get(error, "message")));
+        err_advise(&e, "%s", json_string_value(json_object_get(error, "advice")));
         listener->on_failed(context, &e);
     } else {
         listener->on_done(context, json_object_get(answer, "result"));

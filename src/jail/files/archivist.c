@@ -69,16 +69,6 @@ static struct {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void archivist_say(const struct archivist_order *order, const struct buf *text)
-{
-    char message[sizeof(struct archivist_word) + MESSAGE_TEXT_MAX];
-    struct archivist_word word = {.type = order->type, .ticket = order->ticket};
-    memcpy(message, &word, sizeof(word));
-    memcpy(message + sizeof(word), text->data, text->len);
-    if (fd_send(archivist.control, message, sizeof(word) + text->len, NULL, 0) < 0)
-        _exit(0); /* the warden is gone */
-}
-
 static void put_recorded(struct buf *out, const struct archive_recorded *recorded)
 {
     char hex[BLOB_HEX_SIZE];
@@ -198,7 +188,12 @@ static void carry_out(struct archivist_place *p, const struct archivist_order *o
         file(p, order, fd, &out);
     else
         restore(p, order, &out);
-    archivist_say(order, &out);
+    char message[sizeof(struct archivist_word) + MESSAGE_TEXT_MAX];
+    struct archivist_word word = {.type = order->type, .ticket = order->ticket};
+    memcpy(message, &word, sizeof(word));
+    memcpy(message + sizeof(word), out.data, out.len);
+    if (fd_send(archivist.control, message, sizeof(word) + out.len, NULL, 0) < 0)
+        _exit(0); /* the warden is gone */
 }
 
 /* ---- who does it ----------------------------------------------------------------------------- */
