@@ -5,7 +5,7 @@
  * The kernel closes in the thread that reads past it or closes the socket in which it waits. So
  *   1. since Linux 6.16 the kernel is asked not to let descriptors come;
  *   2. before, or until it was asked, whatever came, and a socket in whose queue more may wait, is
- *      closed by threads that nobody waits for.
+ *      closed by threads that no other waits for.
  * Every read and close of such a socket goes through this file. */
 #pragma once
 
@@ -25,8 +25,8 @@ ssize_t channel_recv(int sock, void *data, size_t len, pid_t *ret_writer);
 /* Whether a byte has arrived, which stays there: 1, 0 at the end of the stream, or -errno. */
 ssize_t channel_peek(int sock);
 
-/* Closes a socket of this kind for good: the other end sees it at once, also if somebody holds a
- * duplicate. */
+/* Closes a socket of this kind for good: the other end sees it at once, also if another process
+ * holds a duplicate. */
 void channel_close(int sock);
 
 /* Called when more descriptors wait to be closed than threads may do so: with how many. They stay

@@ -26,6 +26,6 @@ json_t *display_words(const json_t *output);
  * `has_html` the markup that says what the text says, with the rows and types of a table; unless
  * `has_forms` the forms by media type. False if there were none. */
 bool display_leave_one_form(json_t *output, bool has_html, bool has_forms);
-/* Appends what somebody reads: the text, or what a picture is; `has_url`: and where it can be had.
+/* Appends what a reader sees: the text, or what a picture is; `has_url`: and where it can be had.
  */
 void display_put_words(const json_t *output, bool has_url, struct buf *out);

@@ -1,4 +1,4 @@
-/* Text as somebody should read it: what was overwritten or says the same again is folded, what is
+/* Text as a reader should see it: what was overwritten or says the same again is folded, what is
  * too long is cut at whole lines, with a count of what is left out. Pure functions on bytes. */
 #pragma once
 

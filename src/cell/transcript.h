@@ -105,7 +105,7 @@ struct transcript {
     uint64_t text_len; /* bytes of text that came for it */
     size_t typed_len;  /* bytes of typed outputs that it has */
 
-    /* The answer. Whoever waits for it sets the first four. */
+    /* The answer. The caller sets the first four. */
     bool has_tools; /* its reader is a model with tools: it sees pictures and has no URLs */
     char session[TRANSCRIPT_SESSION_SIZE]; /* as it has to be named to them; "": it need not be */
     size_t budget;                         /* bytes of text and values */

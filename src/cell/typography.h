@@ -1,5 +1,5 @@
 /* Typography in code: quotes, dashes, signs and spaces that word processors and models write where
- * Python wants ASCII. Used for code that does not compile as it is; whoever calls this has found
+ * Python wants ASCII. Used for code that does not compile as it is; the caller has found
  * out. Only what is outside of strings and comments is replaced, and lines keep their numbers.
  *
  * A curly quote where code is opens a string. Its partner closes it, or the same ASCII quote; both

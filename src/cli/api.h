@@ -51,7 +51,7 @@ int cli_session_find(struct cli_client *c, const char *called, struct cli_sessio
                      struct err *e);
 int cli_session_kill(struct cli_client *c, const char *id, struct err *e);
 
-/* Tells the daemon that somebody still cares for the session, so that it does not count as idle. */
+/* Tells the daemon that the session is still in use, so that it does not count as idle. */
 void cli_session_touch(struct cli_client *c, const char *id);
 
 /* All pages of the list; every element is an object with a valid "session_id". `query` is what goes

@@ -9,7 +9,7 @@ struct cli_asker {
     bool has_stdin;          /* else there is nothing to read, and every answer is the end */
     struct cli_lines *lines; /* the caller's, or made here at the first question */
     bool is_own;             /* made here */
-    /* Called from time to time while nobody answers. May be NULL. */
+    /* Called from time to time while there is no answer. May be NULL. */
     void (*on_wait)(void *context);
     void *context;
 };

@@ -1,4 +1,4 @@
-/* Lines that somebody types, with editing and history, or that come through a pipe. */
+/* Lines that a person types, with editing and history, or that come through a pipe. */
 #pragma once
 
 #include "base/buf.h"
@@ -31,7 +31,7 @@ bool cli_lines_is_interactive(const struct cli_lines *l); /* a person types */
  * inside. */
 enum cli_line cli_lines_read(struct cli_lines *l, const char *prompt, struct buf *ret_line);
 /* The next line that is not blank, which stays to be read. False if none is there already: then
- * somebody types, and does not paste in a terminal that cannot tell. */
+ * a person types, and does not paste in a terminal that cannot tell. */
 bool cli_lines_peek(struct cli_lines *l, struct buf *ret_line);
 /* The same for an answer: it is kept out of the history, and a secret is not shown. */
 enum cli_line cli_lines_ask(struct cli_lines *l, const char *prompt, bool is_secret,

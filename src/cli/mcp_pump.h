@@ -12,6 +12,6 @@ struct mcp_host {
     const char *token; /* by which the daemon knows the client; names what is asked by itself */
 };
 
-/* Ends when the input has ended and all was answered, or nobody reads any more: an exit status, or
- * -1 with the error. */
+/* Ends when the input has ended and all was answered, or the client reads no more: an exit status,
+ * or -1 with the error. */
 int mcp_pump(const struct mcp_host *host, struct err *e);

@@ -1,5 +1,5 @@
-/* What an answer tells of its session besides what the cell did: losses that nobody should find out
- * by a NameError. */
+/* What an answer tells of its session besides what the cell did: losses that no user should find
+ * out by a NameError. */
 #pragma once
 
 #include "base/buf.h"

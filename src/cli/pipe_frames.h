@@ -1,6 +1,6 @@
 /* The frames of `cella pipe`: a JSON text between two marks that stand at the beginning of a line.
  * JSON has no line end inside of a string, so that no text in it can be taken for a mark. What
- * stands between frames is nobody's business and is skipped. */
+ * stands between frames is skipped. */
 #pragma once
 
 #include "base/buf.h"

@@ -17,7 +17,7 @@ struct cli_show {
     bool is_out_mid_line; /* stdout does not end in a line end */
     unsigned n_images;
     int problem; /* the first -errno of writing to stdout or stderr */
-    /* A signal arrived while nobody read our output. False gives up. */
+    /* A signal arrived while our output was not read. False gives up. */
     bool (*on_signal)(void *context, int signo);
     void *context;
 };

@@ -3,7 +3,7 @@
  * exit statuses are stable (0 done, 1 the code that was run failed, or what its interpreter said;
  * 75 it still runs, 124 it was stopped by its time limit, 130 by Ctrl-C, others from
  * err_exit_status); `--json` everywhere. Owns the terminal. May
- * call serve and every room below; nobody calls it. */
+ * call serve and every room below; no room calls it. */
 #pragma once
 
 #include "base/err.h"

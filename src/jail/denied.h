@@ -2,9 +2,9 @@
  * unshare and their like) are denied with EPERM, and the listener here hears of them by name.
  *
  * Sockets by which programs ask for the list of network interfaces (NETLINK_ROUTE) can be had by
- * who is in the jail's own network: there nobody ever has a capability, and without one they are
- * for reading only. In the network of a room below it (jail/warden/branch.h) hostile code may have
- * kept some, and changes to interfaces, routes and queues are a large part of the kernel.
+ * who is in the jail's own network: there no process ever has a capability, and without one they
+ * are for reading only. In the network of a room below it (jail/warden/branch.h) hostile code may
+ * have kept some, and changes to interfaces, routes and queues are a large part of the kernel.
  *
  * The process that asks waits for the answer, so a session that asks without end only slows itself
  * down: at most DENIED_BURST are answered at once, and DENIED_PER_SECOND later on. */

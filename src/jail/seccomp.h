@@ -17,6 +17,6 @@ struct seccomp_blob {
 
 int seccomp_compile(struct seccomp_blob *ret_blob, struct err *e);
 /* Needs no_new_privs. Returns 0 or -errno. Unless `ret_listener` is NULL it becomes the descriptor
- * of the process that is asked (see jail/denied.h), or -1 if the filter has no questions. Until
- * somebody listens to it, the calls in question wait. */
+ * that questions are read from (see jail/denied.h), or -1 if the filter has none. Until they are
+ * read, the calls in question wait. */
 int seccomp_install(const struct seccomp_blob *blob, bool has_debug, int *ret_listener);

@@ -152,8 +152,8 @@ int warden_make_socket(struct warden *w, uint64_t jail, uint64_t ticket, int fam
 int warden_make_room(struct warden *w, uint64_t source, uint64_t jail, const char *workspace,
                      const struct jail_limits *limits, struct err *e);
 
-/* When names of its topmost directory last came or went. Nobody can set that time, other than by
- * setting the clock. -errno if it cannot be told. */
+/* When names of its topmost directory last came or went. No process can set that time, other than
+ * by setting the clock. -errno if it cannot be told. */
 int warden_changed_at(const struct warden *w, const char *workspace, struct timespec *ret);
 
 /* A cell runs (true) or has ended (false): /workspace is measured often while one runs, and once

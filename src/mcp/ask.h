@@ -11,7 +11,7 @@ enum { ASK_WAIT_MS = 3600 * 1000 }; /* then a question counts as refused */
  * ask_resume). */
 void ask(struct mcp_request *rq, json_t *questions, const json_t *state,
          request_answers_fn on_answers);
-/* A response of the client to one of ours. False: nobody asked that. */
+/* A response of the client to one of ours. False if nothing was asked. */
 bool ask_on_response(struct mcp_peer *peer, const struct rpc_message *message);
 /* Answers that came with a task's update. */
 void ask_on_update(struct mcp_request *rq, const json_t *answers);

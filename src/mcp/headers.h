@@ -1,4 +1,4 @@
-/* What the headers of a modern request over HTTP repeat of its body, for whoever routes it. */
+/* What the headers of a modern request over HTTP repeat of its body, for proxies that route it. */
 #pragma once
 
 #include "mcp/mcp.h"

@@ -15,5 +15,5 @@ struct mcp_stream *peer_stream(struct mcp_peer *peer, struct mcp_link *link);
 struct mcp_stream *peer_find_stream(struct mcp_peer *peer, uint64_t number);
 /* Says something that no request asked for. The reference is taken. */
 void peer_notify(struct mcp_peer *peer, const char *method, json_t *params);
-/* Ends sessions that nobody uses. */
+/* Ends sessions that are not used. */
 void peer_sweep(struct mcp *mcp);

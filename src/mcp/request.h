@@ -1,7 +1,8 @@
 /* One request of a client from its message to its answer, and the client itself.
  *
  * A request that is a task outlives its link; one over a legacy session outlives its connection.
- * Memory stays until the operation that it called has answered or was told that nobody waits. */
+ * Memory stays until the operation that it called has answered or was told that the client is gone.
+ */
 #pragma once
 
 #include "base/arena.h"
@@ -92,7 +93,7 @@ typedef void (*request_answers_fn)(struct mcp_request *rq, const json_t *answers
 struct mcp_request {
     struct mcp *mcp;
     struct mcp_peer *peer; /* NULL for a modern one over HTTP */
-    struct mcp_link *link; /* NULL if nobody is there now, or a stream is */
+    struct mcp_link *link; /* NULL if no client is there now, or a stream is */
     struct mcp_stream *stream;
     struct list in_peer; /* or in the server's */
     struct list in_listeners;
@@ -140,7 +141,7 @@ struct mcp_request {
 
     json_t *memory; /* of what has to wait: content so far, a fixture's step */
     int step;
-    const void *own;     /* of whoever handles it */
+    const void *own;     /* of the method that handles it */
     struct list watches; /* of listeners: resources */
     json_t *filter;
 };

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* Bytes of one message, whoever sends it: what is larger belongs into files. */
+/* Bytes of one message, either way: what is larger belongs into files. */
 #define RPC_MESSAGE_MAX (4 * MIB)
 enum { RPC_ID_MAX = 256, RPC_METHOD_MAX = 128 };
 

@@ -16,7 +16,7 @@ struct mcp_stream {
     bool primes;           /* the client knows events that only tell their id */
     bool has_begun;        /* an event was made: the answer is one, too */
     uint64_t over_ms;      /* monotonic: when its last event was made; 0: more will come */
-    struct mcp_link *link; /* NULL if nobody reads it now */
+    struct mcp_link *link; /* NULL if no client reads it now */
 };
 
 struct mcp_stream *stream_new(uint64_t number, bool primes);

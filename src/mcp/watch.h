@@ -4,7 +4,7 @@
 
 #include "mcp/request.h"
 
-/* Somebody who wants to know that a resource has changed. */
+/* A client that wants to know that a resource has changed. */
 typedef void (*watch_fn)(void *context, const char *uri);
 
 struct mcp_watch;

@@ -12,7 +12,8 @@
 enum {
     EXEC_YIELD_MAX_MS = 86400 * 1000,
     EXEC_BUDGET_MAX = CONFIG_BUDGET_MAX,
-    EXEC_BUDGET_USUAL = 8 * 1024,  /* bytes of output that come whole if nobody said how much */
+    EXEC_BUDGET_USUAL =
+        8 * 1024, /* bytes of output that come whole unless the caller says how much */
     EXEC_PREVIEW_USUAL = 3 * 1024, /* of its first and last lines, if there is more */
     EXEC_CODE_MAX = 1024 * 1024,
     EXEC_TIMEOUT_MAX_MS = 86400 * 1000,

@@ -9,7 +9,7 @@ struct exec_reader {
     const char *session; /* as it has to name the session to them; NULL if it need not */
 };
 
-/* `reader` is NULL if whoever reads has requests. */
+/* `reader` is NULL if the reader has requests. */
 void exec_text_put(struct buf *out, const struct exec_result *result,
                    const struct exec_reader *reader);
 /* "[names +a, b -c]" of {"added", "changed", "removed"}; nothing if there is nothing to say. */

@@ -21,5 +21,5 @@ enum { JUDGE_CODE_MAX = 64 * 1024 };
 void judge_call_ask(struct call *call, enum head_topic topic, bool is_detailed, judging_fn fn);
 /* Answers with what the driver told. */
 void judge_call_reply(struct call *call, const json_t *hints);
-/* Nobody could tell: the session is busy, suspended or does not answer. */
+/* No answer: the session is busy, suspended or does not answer. */
 void judge_call_refuse(struct call *call);

@@ -152,9 +152,9 @@ extern const struct op op_tool_export_ipynb;
 /* What the call asks for, else what its session was made with, else what holds for its agent; the
  * gate has checked that. */
 uint32_t call_timeout_ms(const struct call *call);
-/* `usual` is the budget where nobody says one. */
+/* `usual` is the budget where the caller says none. */
 size_t call_budget(const struct call *call, size_t usual);
-bool call_has_budget(const struct call *call);               /* somebody did */
+bool call_has_budget(const struct call *call);               /* the caller did */
 bool call_wants_images(const struct call *call);             /* with their data */
 size_t call_pictures(const struct call *call, size_t usual); /* bytes beside the budget */
 const struct jail_limits *call_limits(struct call *call);    /* in its arena */

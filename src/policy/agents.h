@@ -27,12 +27,12 @@ int agents_resolve(const struct config *c, const struct agents_claim *claim,
 bool agents_look_up(const struct config *c, const struct agents_claim *claim,
                     struct agents_grant *ret_grant);
 
-/* What is asked for beyond a limit is refused with its name, not cut: whoever asks for ten minutes
- * plans for them, and would lose the work to a shorter limit that nobody mentioned. What is not
- * asked for is within the limits. (Only the output in an answer is cut: a budget is no more than a
- * bound itself, and the answer says what it left out.) */
+/* What is asked for beyond a limit is refused with its name, not cut: a caller that asks for ten
+ * minutes plans for them, and would lose the work to a shorter limit that was not mentioned. What
+ * is not asked for is within the limits. (Only the output in an answer is cut: a budget is no more
+ * than a bound itself, and the answer says what it left out.) */
 int agents_check_runtime(const struct agents_grant *grant, const char *runtime, struct err *e);
-/* `n_more` sessions for somebody who has `n_sessions`. */
+/* `n_more` sessions for an agent that has `n_sessions`. */
 int agents_check_number(const struct agents_grant *grant, size_t n_sessions, size_t n_more,
                         struct err *e);
 int agents_check_timeout(const struct agents_grant *grant, uint64_t timeout_ms, struct err *e);

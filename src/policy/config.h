@@ -22,7 +22,7 @@ enum { CONFIG_RUNTIMES = 3 };
 enum config_debug { CONFIG_DEBUG_NEVER, CONFIG_DEBUG_ASK, CONFIG_DEBUG_ALWAYS };
 extern const char *const config_debug_names[]; /* never, ask, always, NULL */
 
-/* What somebody may do with interpreters. Holds no pointer into the configuration. */
+/* What an agent may do with interpreters. Holds no pointer into the configuration. */
 struct config_repl {
     bool is_enabled;
     const char *runtimes[CONFIG_RUNTIMES]; /* python, node, bash, in the order they were given */

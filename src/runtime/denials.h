@@ -14,6 +14,7 @@ struct denials *denials_new(uv_loop_t *loop, int listener, uint64_t network);
 struct denials *denials_hold(struct denials *denials); /* takes NULL and returns it */
 void denials_drop(struct denials *denials);            /* takes NULL */
 /* From now on the head is told what is denied, by its listener's on_denied, as long as it can only
- * be meant: of several copies nobody knows which one made the call, unless one alone runs a cell.
+ * be meant: of several copies it is not known which one made the call, unless one alone runs a
+ * cell.
  */
 void denials_join(struct denials *denials, struct head *head);

@@ -1,7 +1,7 @@
 /* A room: a jail as the daemon sees it, with the heads in it and the snapshots of heads. Usually
  * one head; others may join, and share its files, its network and its limits. A session holds its
  * room, also while its head is dead and no other has taken its place; the room ends when nothing is
- * in it and nobody holds it. */
+ * in it and no session holds it. */
 #pragma once
 
 #include "base/ids.h"

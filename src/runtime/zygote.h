@@ -1,7 +1,7 @@
 /* A zygote as the daemon sees it: one process from which heads are forked, an interpreter with a
  * profile's libraries loaded or a launcher of interpreters. It starts on first use, is started
  * again with growing pauses when it ends, and after a number of failures in a row rests until
- * somebody asks for it again.
+ * a session asks for it again.
  *
  *   ASLEEP --want--> STARTING --ready--> READY
  *   STARTING, READY --ended--> PAUSED --pause over--> STARTING, or after many failures ASLEEP

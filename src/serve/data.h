@@ -1,4 +1,4 @@
-/* The data directory: one daemon's at a time, and nobody else's business. */
+/* The data directory: of one daemon at a time, closed to other users. */
 #pragma once
 
 #include "base/err.h"
@@ -17,5 +17,5 @@ int data_open(const char *asked, struct data_dir *ret, struct err *e);
 void data_close(struct data_dir *d);
 
 /* A daemon changes the rights of its directory, so that must be new, empty or known from an earlier
- * start: never somebody's home that was named by mistake. */
+ * start: never a home directory that was named by mistake. */
 bool data_is_ours(int dir_fd);

@@ -19,7 +19,7 @@ extern const char guard_preflight_headers[];
 
 /* Whom a request speaks for. */
 struct guard_caller {
-    const char *agent;     /* as the header or the token says; NULL for whoever has the key */
+    const char *agent; /* as the header or the token says; NULL for a caller with the key alone */
     const char *challenge; /* what a refusal's WWW-Authenticate says; NULL if nothing of its own */
 };
 

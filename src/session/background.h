@@ -2,7 +2,7 @@
  * files that they write are no cell's: they belong to the newest checkpoint, as those that callers
  * put, so that neither a suspension nor the undoing of a later cell takes them away.
  *
- * As long as there is somebody at work, /workspace is recorded again before the next cell begins,
+ * As long as a process is at work, /workspace is recorded again before the next cell begins,
  * before anything is undone, and now and then while the session rests. A session is not idle while
  * they use the processor, and for ten times as long as others while they only wait. */
 #pragma once
@@ -16,8 +16,8 @@ struct session;
 enum { BACKGROUND_PATIENCE = 10 };
 
 struct background {
-    bool is_on;      /* somebody was at work when the newest checkpoint was made */
-    bool is_awaited; /* somebody waits for a record that is newer than his wish */
+    bool is_on;      /* a process was at work when the newest checkpoint was made */
+    bool is_awaited; /* a record is waited for that is newer than the wish for it */
     bool is_fresh;   /* the one under way is */
     bool is_seen;    /* it came; until the next cell has ended, or something was undone */
     bool is_wanted;  /* a record is due because time has passed */
@@ -41,7 +41,7 @@ void background_on_restored(struct session *session);
 bool background_note(struct session *session, const char *manifest);
 /* Files may have been written since the last cell that no record has seen. */
 bool background_is_unknown(const struct session *session);
-void background_await(struct session *session);  /* somebody waits for a record of them */
+void background_await(struct session *session);  /* a caller waits for a record of them */
 bool background_blocks(struct session *session); /* a cell has to wait for it, though not long */
 /* A record is wanted, and can be made unless a caller's change of a file is under way. */
 bool background_is_to_record(const struct session *session);

@@ -36,7 +36,7 @@ struct engine_config {
     uint32_t idle_timeout_secs;  /* of sessions that ask for none; 0: they may be idle for ever */
     uint32_t max_age_secs;       /* likewise */
     uint32_t checkpoints_kept;   /* of each session */
-    uint32_t kill_grace_ms;      /* from SIGTERM to SIGKILL, where somebody works */
+    uint32_t kill_grace_ms;      /* from SIGTERM to SIGKILL, where processes work */
     uint32_t state_mb;           /* of one session's durable state */
     uint32_t suspended_ttl_secs; /* in which a suspended session is wanted again; 0: for ever */
     bool redacts_all;            /* credentials in what all sessions show, */

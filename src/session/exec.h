@@ -201,7 +201,7 @@ struct exec {
     struct exec_pipe pipes[OUTPUT_STREAMS];
     uint64_t late_from[OUTPUT_STREAMS]; /* bytes that were told, or written before its end */
     struct exec_denied *denied;         /* NULL if none */
-    struct exec_outcome *outcome;       /* how it ended, if that is kept for somebody */
+    struct exec_outcome *outcome;       /* how the cell ended, if that is kept for a caller */
     bool is_held;                       /* the outcome is not to be told yet */
     struct death *certificate; /* of the interpreter that it ended; NULL if it ended none */
     uint64_t checkpoint;       /* see exec_result */

@@ -1,4 +1,4 @@
-/* Live notebooks: those of sessions, and those that somebody watches. Whatever runs in a listed
+/* Live notebooks: those of sessions, and those with watchers. Whatever runs in a listed
  * session becomes a cell of the notebook with the session's id, in the order in which it was asked
  * for (recording.h); changes by several callers are applied one after another (changes.h); whoever
  * watches hears of each of them (watching.h). The cells themselves are rows of the store: here is
@@ -13,7 +13,7 @@
 
 struct session;
 
-/* Somebody else keeps a copy of notebooks: this one is not as it was, or is gone. */
+/* Another part of the daemon keeps a copy of notebooks: this one is not as it was, or is gone. */
 typedef void (*notebooks_changed_fn)(void *context, const char *id);
 
 /* The engine's. */
@@ -59,9 +59,9 @@ struct live_notebook {
 };
 
 /* What running cells have written so far becomes part of their rows. To be called before the store
- * is asked for cells that somebody wants to see. */
+ * is asked for cells that a caller wants to see. */
 void notebooks_flush(struct engine *engine, const char *id);
-/* Sets who is told of changes from now on; NULL if nobody is. */
+/* Sets who is told of changes from now on; NULL if no watcher is. */
 void notebooks_on_changed(struct engine *engine, notebooks_changed_fn fn, void *context);
 void notebooks_changed(struct engine *engine, const char *id); /* or removed */
 

@@ -27,7 +27,7 @@ struct oneshot {
     struct oneshot_files *files; /* being found; NULL if they are not */
     unsigned n_pending;          /* that the answer waits for: state, files */
     struct oneshot_answer answer;
-    bool is_starting; /* somebody further up the stack has it in hand, and frees it if need be */
+    bool is_starting; /* a function further up the stack uses it, and frees it if need be */
     bool is_over;
 };
 

@@ -34,7 +34,7 @@ struct exec_pipe {
 int exec_pipe_open(struct exec_pipe *pipe, struct exec *exec, enum output_stream stream,
                    int *ret_write_fd);
 /* Makes the pipes of the next cell, whichever session's that is, while an interpreter works: then
- * nobody waits for it. Only for a caller whose cells follow each other. */
+ * no caller waits for it. Only for a caller whose cells follow each other. */
 void exec_pipes_spare(struct engine *engine);
 /* No cell is expected soon, or none at all. */
 void exec_pipes_drop(struct engine *engine);

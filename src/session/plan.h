@@ -1,4 +1,4 @@
-/* Plan mode: somebody makes a plan, and until it is ready nothing may be changed. */
+/* Plan mode: an agent makes a plan, and until that is ready nothing may be changed. */
 #pragma once
 
 #include "base/base.h"

@@ -28,7 +28,7 @@ struct cell_record {
     bool is_put;     /* the row was there, or has been put */
     bool is_lasting; /* the row was put while the cell ran */
     bool is_dirty;   /* the cell has news since */
-    bool is_known;   /* somebody may have seen that it waits */
+    bool is_known;   /* a watcher may have seen that the cell waits */
     uint64_t n_images;
     unsigned n_storing; /* images that are on their way to the store */
     bool is_outrun; /* the cell runs again, is text or gone: this run's output is not the cell's */

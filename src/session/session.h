@@ -73,7 +73,7 @@ enum session_alarm {
     ALARM_RESTORE,    /* a step of a restoration takes too long */
 };
 
-/* Somebody for whose sake alone a session is there: a run (oneshot.h). */
+/* The run for whose sake alone a session is there (oneshot.h). */
 struct session_user {
     void (*on_loaded)(void *context, const json_t *report); /* a state that the user had loaded */
     void (*on_ended)(void *context);
@@ -143,7 +143,7 @@ struct session {
     struct files files;
     struct names names;
     struct declarations declared;
-    struct judging *judging; /* somebody asks about a text; else NULL */
+    struct judging *judging; /* a caller asks about a text; else NULL */
     struct exploring exploring;
     struct searching searching;
     struct assistants assistants;
@@ -156,7 +156,7 @@ struct session {
     struct lifespan life;
     struct ports ports;
     struct terminals terminals;
-    struct suspension *suspension; /* somebody waits until it is suspended; else NULL */
+    struct suspension *suspension; /* a caller waits until the session is suspended; else NULL */
     struct usage usage;
     struct restore *restore; /* the restoration under way; NULL if there is none */
     struct restore_left left;
@@ -168,7 +168,7 @@ struct session {
     struct exec *running;
     struct list queue; /* of struct exec, waiting */
     size_t n_queued;
-    struct list late; /* of struct exec: ended, with pipes that somebody may still write to */
+    struct list late; /* of struct exec: ended, with pipes that processes may still write to */
     size_t n_late;
     bool has_ended_pipes; /* of late ones; until settle.c has passed it on */
     struct list spent;    /* of struct exec: over, to be freed */
@@ -230,7 +230,7 @@ struct session *session_revive(struct engine *engine, const char *id, const char
 /* Ends the session and frees it; cells that run or wait are answered first. */
 void session_delete(struct session *session);
 
-/* Somebody wants something of the session: its idle time begins anew. Not what `used_at` tells,
+/* A caller wants something of the session: its idle time begins anew. Not what `used_at` tells,
  * which is the time of the last cell (lifespan.h). */
 void session_restart_idle(struct session *session);
 

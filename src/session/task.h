@@ -1,4 +1,4 @@
-/* Work that somebody asked for and that takes several turns of the loop: a change of a notebook, a
+/* Work that a caller asked for and that takes several turns of the loop: a change of a notebook, a
  * run of its cells, an import. The caller may go away; the work ends with its owner. */
 #pragma once
 

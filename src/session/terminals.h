@@ -1,5 +1,5 @@
 /* Terminals of a session: programs at a pseudo-terminal inside its sandbox, as its user and with
- * all its walls, for somebody who sits at the other end of a connection.
+ * all its walls, for a client at the other end of a connection.
  *
  * A terminal walks in as a joined interpreter does. What it shows arrives on a socket that only it
  * and the daemon have, and is read no faster than its owner takes it. It counts as use of the

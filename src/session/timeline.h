@@ -46,7 +46,7 @@ struct timeline_cells {
     uint64_t n_more; /* before these, and forgotten */
 };
 
-/* Somebody who wants to know how much memory each checkpoint has of its own. */
+/* A caller that wants to know how much memory each checkpoint has of its own. */
 struct timeline_census;
 
 struct checkpoint {

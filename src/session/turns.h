@@ -9,8 +9,8 @@
  *    WORKING --it has taken too long, and others wait--> OVER --gives it back--> NONE
  *
  * Lanes are served in their order, but none is passed over for ever. Within a lane the tenant (the
- * agent on whose behalf sessions were made) with the fewest places comes first, then whoever waits
- * longest. */
+ * agent on whose behalf sessions were made) with the fewest places comes first, then the session
+ * that waits longest. */
 #pragma once
 
 #include "base/base.h"

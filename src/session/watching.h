@@ -15,7 +15,7 @@ struct watcher;
  * cells_undone {"after","redone"}, notebook_changed {...}, deleted {}. `json` is one object, with
  * "seq". */
 struct notebook_event {
-    uint64_t seq; /* of the notebook, since somebody watches it */
+    uint64_t seq; /* of the notebook, since it is watched */
     const char *name;
     const char *json;
     size_t len;

@@ -124,7 +124,7 @@ struct store {
     struct list queue;
     size_t n_queued;
     size_t queued_bytes;
-    size_t n_awaited;       /* queued calls that somebody waits for */
+    size_t n_awaited;       /* queued calls that a caller waits for */
     struct map queued_rows; /* name of a row -> the newest queued call for it */
     uint64_t generation;    /* how many calls with ends_rows were queued */
     uint64_t journalled;    /* number of the last record whose call was queued */

@@ -12,7 +12,7 @@
  * notebook are applied in the order of the calls, of all callers. A store that has nothing to
  * do sleeps without a timer.
  *
- * Everything queued is written in groups, one transaction each. A group that somebody waits for (a
+ * Everything queued is written in groups, one transaction each. A group that a caller waits for (a
  * callback, a barrier) is on disk when they hear of it, or committed if that is all they were
  * promised; what no caller waits for is written within STORE_LINGER_MS and on disk within about a
  * second. Until then rows of notebooks and cells are in the journal (store/journal.h).

@@ -1,6 +1,6 @@
 /* Archives: a workspace recorded in the store of blobs, and made again from it. This is the work;
  * archivist.h is the process that does it, with the rights of all jails' users. Everything in a
- * workspace may change at any moment, by the hand of somebody who would like to see a file outside
+ * workspace may change at any moment, by a process that would like to see a file outside
  * of it read or written:
  *
  * 1. Every name is opened below a directory that is held open, one step at a time, and never

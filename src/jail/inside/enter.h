@@ -35,7 +35,7 @@ enum { ENTER_SESSION_FD = 3 }; /* where the session's socket is afterwards; 0-2 
  * The jail may be inhabited by people of bad intent, who see the process from its first moment.
  * What keeps them out of its memory and descriptors, in this order: it belongs to a namespace above
  * theirs; it has capabilities that they lack; and from the first step to the last it is not
- * dumpable, which nobody in the jail can overlook. Nothing that they could change is read: not
+ * dumpable, which no process in the jail can overlook. Nothing that they could change is read: not
  * their files, not their working directory. Where all is one user they may end or stop it, which is
  * their own loss. */
 int jail_enter(const struct enter_args *args, const char **ret_step);

@@ -1,6 +1,6 @@
 /* Who lives in a jail. Processes are told apart by pid and start time, as the jail's own /proc
  * numbers them, and ended through a descriptor of their directory there: a pid that was given to
- * somebody else in the meantime is never hit. */
+ * another process in the meantime is never hit. */
 #pragma once
 
 #include "base/base.h"
@@ -59,7 +59,7 @@ struct census_clearing {
 
 enum census_pass {
     CENSUS_CLEARED,
-    CENSUS_AGAIN,   /* somebody new was there: make another pass */
+    CENSUS_AGAIN,   /* a new process was there: make another pass */
     CENSUS_WAIT,    /* likewise, but in a moment: those that were hit have not felt it yet */
     CENSUS_GIVEN_UP /* they come faster than they can be ended */
 };

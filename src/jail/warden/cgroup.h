@@ -41,7 +41,7 @@ int cgroup_make(const struct cgroup_parent *p, const char *stem, const struct ja
                 struct cgroup *ret, struct err *e);
 int cgroup_set_limits(const struct cgroup_parent *p, const struct cgroup *g,
                       const struct jail_limits *limits, struct err *e);
-/* Open from cgroup_make on, until somebody closes them. */
+/* Open from cgroup_make on, until the caller closes them. */
 int cgroup_open_join_fds(const struct cgroup_parent *p, struct cgroup *g); /* 0 or -errno */
 void cgroup_close_join_fds(struct cgroup *g);
 void cgroup_refuse_forks(const struct cgroup_parent *p, const struct cgroup *g); /* from now on */
@@ -62,6 +62,6 @@ struct cgroup_use {
 };
 void cgroup_get_use(const struct cgroup_parent *p, const struct cgroup *g, struct cgroup_use *ret);
 uint64_t cgroup_peak_bytes(const struct cgroup_parent *p, const struct cgroup *g);
-/* Takes a half-made one. False: somebody is still in it, who should have been nowhere by now and is
- * being ended; try again in a moment. */
+/* Takes a half-made one. False: a process is still in it, which should have been nowhere by now and
+ * is being ended; try again in a moment. */
 bool cgroup_remove(const struct cgroup_parent *p, struct cgroup *g);

@@ -69,7 +69,7 @@ struct inmate {
     uint32_t zygote;
     pid_t pid; /* 0 until the zygote has answered */
     enum warden_kind kind;
-    pid_t inner_pid;      /* in the jail; 0 until somebody asked */
+    pid_t inner_pid;      /* in the jail; 0 until it was asked for */
     bool is_held;         /* stopped: another takes its place, and then it is ended */
     int rank;             /* its oom_score_adj, if it was set by the warden */
     struct census census; /* a checkpoint: who lived in the jail when it was adopted */

@@ -47,7 +47,7 @@ struct prison {
     bool has_more_exits;        /* than were reaped in one turn */
     struct list expected_ends;  /* inmates with `debug` that were told to end */
     struct list expected_rooms; /* likewise */
-    uint64_t tracers_at_ms;     /* monotonic: when to look whether somebody holds them back */
+    uint64_t tracers_at_ms;     /* monotonic: when to look whether a tracer holds them back */
     struct list owed;           /* inmates whose zygote has not answered yet */
     struct map early_exits;     /* processes that ended meanwhile and may turn out to be copies */
     uint32_t *free_slots;       /* a stack of slots that were used before */

@@ -10,7 +10,7 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 
-/* Whether the kernel can ask somebody (Linux 5.0). */
+/* Whether the kernel can ask a listener (Linux 5.0). */
 bool seccomp_can_ask(void);
 
 /* 0 or -errno. */
