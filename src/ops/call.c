@@ -61,6 +61,11 @@ void call_fail(struct call *call, const struct err *e)
     call->sink->fail(call, e);
 }
 
+void call_failed(void *call, const struct err *e)
+{
+    call_fail(call, e);
+}
+
 void call_send_file(struct call *call, const struct call_file *file)
 {
     call->on_gone = NULL;

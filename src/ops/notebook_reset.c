@@ -24,13 +24,8 @@ static void notebook_reset_on_restored(void *context, const struct restore_repor
     notebook_reset_answer(context, true, report->ended_processes);
 }
 
-static void notebook_reset_on_failed(void *context, const struct err *e)
-{
-    call_fail(context, e);
-}
-
 static const struct restore_listener notebook_reset_listener = {
-    .on_restored = notebook_reset_on_restored, .on_failed = notebook_reset_on_failed};
+    .on_restored = notebook_reset_on_restored, .on_failed = call_failed};
 
 /* Without a session there is nothing to forget. */
 static void notebook_reset_on_row(void *context, const struct store_notebook *row,

@@ -167,6 +167,7 @@ struct session *call_session(struct call *call);
 
 void call_reply(struct call *call, int http_status, const struct buf *json);
 void call_fail(struct call *call, const struct err *e);
+void call_failed(void *call, const struct err *e); /* the same, of listeners whose context it is */
 void call_send_file(struct call *call, const struct call_file *file);
 const char *call_type_of_file(const char *name); /* of its content, by its suffix */
 

@@ -58,13 +58,8 @@ static void restore_call_on_restored(void *context, const struct restore_report 
     call_reply(call, 200, &out);
 }
 
-static void restore_call_on_failed(void *context, const struct err *e)
-{
-    call_fail(context, e);
-}
-
 const struct restore_listener restore_call_listener = {.on_restored = restore_call_on_restored,
-                                                       .on_failed = restore_call_on_failed};
+                                                       .on_failed = call_failed};
 
 static void restore_call_on_gone(struct call *call)
 {

@@ -43,13 +43,8 @@ static void session_branch_on_branched(void *context, uint64_t at, struct sessio
     call_reply(call, 201, &out);
 }
 
-static void session_branch_on_failed(void *context, const struct err *e)
-{
-    call_fail(context, e);
-}
-
 static const struct branch_listener session_branch_listener = {
-    .on_branched = session_branch_on_branched, .on_failed = session_branch_on_failed};
+    .on_branched = session_branch_on_branched, .on_failed = call_failed};
 
 static void session_branch_on_gone(struct call *call)
 {

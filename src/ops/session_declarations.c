@@ -36,13 +36,8 @@ static void on_declared(void *context, const struct declared *declared)
     call_reply(call, 200, &out);
 }
 
-static void session_declarations_on_failed(void *context, const struct err *e)
-{
-    call_fail(context, e);
-}
-
-static const struct declared_listener session_declarations_listener = {
-    .on_declared = on_declared, .on_failed = session_declarations_on_failed};
+static const struct declared_listener session_declarations_listener = {.on_declared = on_declared,
+                                                                       .on_failed = call_failed};
 
 static void session_declarations_on_gone(struct call *call)
 {

@@ -39,13 +39,8 @@ static void session_names_on_names(void *context, const struct names_told *told)
     call_reply(call, 200, &out);
 }
 
-static void session_names_on_failed(void *context, const struct err *e)
-{
-    call_fail(context, e);
-}
-
 static const struct names_listener session_names_listener = {.on_names = session_names_on_names,
-                                                             .on_failed = session_names_on_failed};
+                                                             .on_failed = call_failed};
 
 static void session_names_on_gone(struct call *call)
 {

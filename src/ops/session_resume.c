@@ -32,13 +32,8 @@ static void on_resumed(void *context, const struct restore_report *report)
     session_resume_reply(call, session, resumed);
 }
 
-static void session_resume_on_failed(void *context, const struct err *e)
-{
-    call_fail(context, e);
-}
-
-static const struct restore_listener session_resume_listener = {
-    .on_restored = on_resumed, .on_failed = session_resume_on_failed};
+static const struct restore_listener session_resume_listener = {.on_restored = on_resumed,
+                                                                .on_failed = call_failed};
 
 static void session_resume_on_gone(struct call *call)
 {

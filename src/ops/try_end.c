@@ -54,13 +54,8 @@ static void on_discarded(void *context, const struct restore_report *report)
     call_reply(call, 200, &out);
 }
 
-static void try_end_on_failed(void *context, const struct err *e)
-{
-    call_fail(context, e);
-}
-
 static const struct restore_listener try_end_listener = {.on_restored = on_discarded,
-                                                         .on_failed = try_end_on_failed};
+                                                         .on_failed = call_failed};
 
 static void discard(struct call *call)
 {
