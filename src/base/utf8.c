@@ -67,6 +67,14 @@ bool utf8_is_partial(const char *s, size_t len)
     return valid < len && char_length((const unsigned char *)s + valid, len - valid) < 0;
 }
 
+size_t utf8_count(const char *s, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++)
+        n += ((unsigned char)s[i] & 0xc0) != 0x80;
+    return n;
+}
+
 bool utf8_append_lossy(struct buf *out, const char *s, size_t len)
 {
     while (len > 0) {

@@ -3,6 +3,7 @@
 #include "cli/lines.h"
 
 #include "base/clock.h"
+#include "cli/table.h"
 #include "cli/terminal.h"
 #include "wire/json.h"
 
@@ -154,14 +155,6 @@ static const char *match_text(const json_t *matches, size_t i)
     return json_string_value(json_object_get(json_array_get(matches, i), "text"));
 }
 
-static size_t count_columns(const char *text)
-{
-    size_t n = 0;
-    for (; *text != '\0'; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 /* Below the line, in columns. */
 static void show_matches(const json_t *matches)
 {
@@ -170,14 +163,14 @@ static void show_matches(const json_t *matches)
     size_t n = MIN(json_array_size(matches), (size_t)MATCHES_SHOWN), width = 1;
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
     for (size_t i = 0; i < n; i++)
-        width = MAX(width, count_columns(match_text(matches, i)) + COLUMN_GAP);
+        width = MAX(width, cli_width(match_text(matches, i)) + COLUMN_GAP);
     size_t per_row = MAX((size.ws_col > 0 ? size.ws_col : 80) / width, (size_t)1);
     buf_append_char(&out, '\n');
     for (size_t i = 0; i < n; i++) {
         const char *text = match_text(matches, i);
         bool is_last = (i + 1) % per_row == 0 || i + 1 == n;
         cli_append_safe(&out, text, strlen(text), false);
-        buf_printf(&out, "%*s", is_last ? 0 : (int)(width - MIN(width, count_columns(text))), "");
+        buf_printf(&out, "%*s", is_last ? 0 : (int)(width - MIN(width, cli_width(text))), "");
         buf_append_str(&out, is_last ? "\n" : "");
     }
     if (json_array_size(matches) > n)
@@ -222,7 +215,7 @@ static unsigned char take_tab(EditLine *editor, int key)
         common--;
     _buf_ struct buf text = BUF_INIT(64 * KIB);
     cli_append_safe(&text, first, common, false);
-    if (json_array_size(matches) > 1 && count_columns(buf_str(&text)) <= (size_t)n_replaced) {
+    if (json_array_size(matches) > 1 && cli_width(buf_str(&text)) <= (size_t)n_replaced) {
         show_matches(matches);
         return CC_REDISPLAY;
     }

@@ -4,22 +4,14 @@
 #include "base/fd.h"
 #include "cli/api.h"
 #include "cli/show.h"
+#include "cli/table.h"
 #include "cli/terminal.h"
 
 enum { NAME_WIDTH_MAX = 32, TYPE_WIDTH_MAX = 24, ELEMENTS_WIDTH = 12, TABLE_MAX = 4 << 20 };
 
-/* Characters, as far as they are told by their first byte. */
-static size_t names_count_chars(const char *text)
-{
-    size_t n = 0;
-    for (; *text != '\0'; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static void append_padded(struct buf *out, const char *text, size_t width)
 {
-    size_t n = names_count_chars(text);
+    size_t n = cli_width(text);
     buf_append_str(out, text);
     buf_printf(out, "%*s", (int)(n < width ? width - n : 0) + 2, "");
 }
@@ -40,7 +32,7 @@ static size_t widest(const json_t *items, const char *member, size_t least, size
     size_t width = least;
     for (size_t i = 0; i < json_array_size(items); i++) {
         const char *text = cli_json_text(json_array_get(items, i), member, NULL);
-        width = MAX(width, text != NULL ? names_count_chars(text) : 0);
+        width = MAX(width, text != NULL ? cli_width(text) : 0);
     }
     return MIN(width, most);
 }

@@ -236,9 +236,7 @@ static void draw_node(struct tree *t, size_t index, const char *joint)
         buf_append_str(&left, "the beginning");
     else
         cli_describe_cells(&left, json_object_get(node->checkpoint, "cells"));
-    size_t width = 0;
-    for (size_t i = 0; i < left.len; i++)
-        width += ((unsigned char)left.data[i] & 0xc0) != 0x80;
+    size_t width = utf8_count(buf_str(&left), left.len);
     if (t->is_measuring) {
         t->width = MAX(t->width, width);
         return;

@@ -51,9 +51,7 @@ void judge_call_ask(struct call *call, enum head_topic topic, bool is_detailed, 
                                      .code = call_text(call, "code", ""),
                                      .len = call_text_len(call, "code"),
                                      .is_detailed = is_detailed};
-    size_t end = 0; /* in characters, as the cursor is */
-    for (size_t i = 0; i < question.len; i++)
-        end += ((unsigned char)question.code[i] & 0xc0) != 0x80;
+    size_t end = utf8_count(question.code, question.len);
     question.cursor = (size_t)call_int(call, "cursor", (int64_t)end);
     if (question.cursor > end) {
         err_set(&e, ERR_INVALID, "\"cursor\" is %zu, and the code has %zu characters",

@@ -1,5 +1,6 @@
 /* session.complete: the interpreter's answer; of a busy session the names that are known. Daemon;
  * on the loop. */
+#include "base/utf8.h"
 #include "ops/judge_call.h"
 #include "runtime/hints.h"
 
@@ -40,12 +41,8 @@ static json_t *find_names(const struct call *call, const struct session *session
         if (name != NULL && strncmp(name, code + start, end - start) == 0)
             json_array_append_new(matches, json_pack("{ss ss}", "text", name, "kind", "variable"));
     }
-    size_t characters[2] = {0};
-    for (size_t k = 0; k < end; k++)
-        for (size_t side = k < start ? 0 : 1; side < 2; side++)
-            characters[side] += ((unsigned char)code[k] & 0xc0) != 0x80;
-    return json_pack("{sI sI so sb}", "start", (json_int_t)characters[0], "end",
-                     (json_int_t)characters[1], "matches", matches, "partial", true);
+    return json_pack("{sI sI so sb}", "start", (json_int_t)utf8_count(code, start), "end",
+                     (json_int_t)utf8_count(code, end), "matches", matches, "partial", true);
 }
 
 static void session_complete_on_told(void *context, const struct head_judgement *told,

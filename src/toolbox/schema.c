@@ -2,6 +2,7 @@
 #include "toolbox/schema.h"
 
 #include "base/buf.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <string.h>
@@ -114,15 +115,6 @@ static int schema_bounds(struct schema_check *c, const json_t *schema, double va
     return 0;
 }
 
-static size_t schema_count_chars(const json_t *text)
-{
-    size_t n = 0, len = json_string_length(text);
-    const char *s = json_string_value(text);
-    for (size_t i = 0; i < len; i++)
-        n += ((unsigned char)s[i] & 0xc0) != 0x80;
-    return n;
-}
-
 static int schema_bounded(struct schema_check *c, const json_t *schema, const json_t *value)
 {
     static const struct schema_bound number[] = {{"minimum", "be at least", "", 1, false},
@@ -139,7 +131,9 @@ static int schema_bounded(struct schema_check *c, const json_t *schema, const js
     if (json_is_number(value))
         return schema_bounds(c, schema, json_number_value(value), number, ARRAY_LEN(number));
     if (json_is_string(value))
-        return schema_bounds(c, schema, (double)schema_count_chars(value), text, ARRAY_LEN(text));
+        return schema_bounds(
+            c, schema, (double)utf8_count(json_string_value(value), json_string_length(value)),
+            text, ARRAY_LEN(text));
     if (json_is_array(value))
         return schema_bounds(c, schema, (double)json_array_size(value), list, ARRAY_LEN(list));
     return 0;

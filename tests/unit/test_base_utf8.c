@@ -116,6 +116,15 @@ static void lossy_text_is_always_valid(void **state)
     assert_true(small.overflowed);
 }
 
+static void characters_are_counted_by_their_first_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(utf8_count("", 0), 0);
+    assert_int_equal(utf8_count("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 10), 4);
+    assert_int_equal(utf8_count("\0\0", 2), 2);
+    assert_int_equal(utf8_count("\x80\xff", 2), 1); /* not valid */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +132,7 @@ int main(void)
         cmocka_unit_test(invalid_bytes_at_every_place),
         cmocka_unit_test(beginnings_are_partial),
         cmocka_unit_test(agrees_with_the_definition),
+        cmocka_unit_test(characters_are_counted_by_their_first_bytes),
         cmocka_unit_test(lossy_text_is_always_valid),
     };
     return cmocka_run_group_tests_name("base_utf8", tests, NULL, NULL);
