@@ -34,6 +34,19 @@ const names = [];
 for await (const event of s.stream("print(1)")) names.push(event.name);
 assert.deepEqual([...new Set(names)], ["cell", "output", "result"]);
 
+
+// Functions that the code calls.
+const tools = { twice: async ({ n }) => 2 * n, fails: () => { throw new RangeError("not here"); },
+  note: { call: (given) => given, description: "Keeps all.", read_only: true,
+    parameters: { a: { type: "integer" } } } };
+for (const onOutput of [undefined, () => {}]) {
+  const called = await s.run(
+    "print('first')\n[TOOL('twice', n=4), TOOL('fails'), TOOL('note', a=1), TOOL('note', a='x')[:7]]",
+    { tools, onOutput, check: true });
+  assert.equal(called.stdout, "first\n");
+  assert.equal(called.text, "[8, '[ERROR: RangeError: not here]', {'a': 1}, '[ERROR:']");
+}
+
 // The past, branches, tries.
 await s.run("x = 1");
 await s.run("x = 2");

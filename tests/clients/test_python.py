@@ -1,5 +1,6 @@
 """The Python client: every operation of the table, and the layer that people touch."""
 
+import ast
 import asyncio
 import keyword
 import subprocess
@@ -341,3 +342,35 @@ def test_what_is_no_answer_is_said_so(tmp_path):
         assert FrameReader().feed(plain) == [(2, b"z" * size)]
     with pytest.raises(cella.ConnectionLost):
         FrameReader().feed(b"\x82\x7f" + b"\xff" * 8)
+
+
+def test_functions_that_the_code_calls(s):
+    """Each as a tool; what one raises is told to the code, and the others go on."""
+    def twice(n: int, more: int = 0):
+        """Twice a number."""
+        return 2 * n + more
+
+    def fails():
+        raise LookupError("not here")
+    tools = {"twice": twice, "fails": fails,
+             "note": {"call": lambda **given: given, "description": "Keeps all.",
+                      "parameters": {"type": "object"}, "read_only": True}}
+    code = ("print('first')\n[TOOL('twice', n=4), TOOL('twice', n=1, more=1), TOOL('fails'), "
+            "TOOL('note', a=[1]), TOOL('twice', n='x')[:20], list_tools('twice')['description']]")
+    for options in ({}, {"on_output": lambda *_: None}):
+        result = s.run(code, tools=tools, check=True, **options)
+        assert result.stdout == "first\n"
+        assert ast.literal_eval(result.text) == [
+            8, 3, "[ERROR: LookupError: not here]", {"a": [1]}, "[ERROR: args.n must ",
+            "Twice a number."]
+
+
+def test_coroutines_that_the_code_calls(daemon):
+    async def main():
+        async def slow(n: int):
+            await asyncio.sleep(0)
+            return n + 1
+        async with cella.AsyncClient(data=str(daemon.data), start=False) as client:
+            async with cella.AsyncSession(client=client, profile="min") as session:
+                return await session.run("TOOL('slow', n=1)", tools={"slow": slow})
+    assert asyncio.run(main()).text == "2"

@@ -27,7 +27,8 @@ export class Result {
   told: Answer;
   value: Output | undefined;
   outputs: Output[];
-  /** ok, error, interrupted, timeout, died; or running, queued, input_required. */
+  /** ok, error, interrupted, timeout, died; or running, queued, input_required,
+   * tool_call_required. */
   readonly status: string;
   readonly ok: boolean;
   readonly isFinished: boolean;
@@ -46,7 +47,16 @@ export class Result {
   check(): this;
   toString(): string;
 }
-export interface RunOptions extends Omit<SessionExecArgs, "session_id" | "code"> {
+/** A function that the code of a cell calls: TOOL("name", {…}). */
+export type Handed = ((args: any) => unknown) | {
+  call: (args: any) => unknown;
+  description?: string;
+  /** A JSON Schema whose type is "object", or what each parameter takes by its name. */
+  parameters?: Record<string, any>;
+  read_only?: boolean;
+  allowed_callers?: ("direct" | "chain")[];
+};
+export interface RunOptions extends Omit<SessionExecArgs, "session_id" | "code" | "tools"> {
   /** In seconds. */
   timeout?: number;
   /** After so many seconds the result is told also if the cell still runs. */
@@ -54,6 +64,8 @@ export interface RunOptions extends Omit<SessionExecArgs, "session_id" | "code">
   onOutput?: (stream: "stdout" | "stderr", text: string) => void;
   /** Answers what the cell asks. */
   input?: ((prompt: string) => string | null | Promise<string | null>) | Iterable<string>;
+  /** Answers what the cell calls: functions by their names. */
+  tools?: Record<string, Handed>;
   /** Throws CodeFailed if the code fails. */
   check?: boolean;
   /** Ends the cell. */

@@ -66,7 +66,8 @@ export class Result {
     this.outputs = outputs;
   }
 
-  /** ok, error, interrupted, timeout, died; or running, queued, input_required. */
+  /** ok, error, interrupted, timeout, died; or running, queued, input_required,
+   * tool_call_required. */
   get status() {
     return this.told.status;
   }
@@ -76,7 +77,7 @@ export class Result {
   }
 
   get isFinished() {
-    return !["running", "queued", "input_required"].includes(this.status);
+    return !["running", "queued", "input_required", "tool_call_required"].includes(this.status);
   }
 
   /** The cell's number in its session, from 1. */
@@ -145,6 +146,24 @@ export class Result {
       parts.push(`[${this.status}]${this.prompt ? ` ${this.prompt}` : ""}`);
     }
     return parts.filter(Boolean).map((part) => part.replace(/\n+$/, "")).join("\n");
+  }
+}
+
+/** What the daemon is told of functions that code calls. One that says nothing takes anything. */
+function described(tools) {
+  return Object.entries(tools).map(([name, tool]) => {
+    const { call, ...told } = typeof tool === "function" ? {} : tool;
+    return { name, parameters: { type: "object" }, ...told };
+  });
+}
+
+/** What a call's function returns, or what it threw. */
+async function answered(tools, { id, name, args }) {
+  const tool = tools[name];
+  try {
+    return { id, result: (await (typeof tool === "function" ? tool : tool.call)(args)) ?? null };
+  } catch (error) {
+    return { id, error: String(error).slice(0, 1000) || "no message" };
   }
 }
 
@@ -259,16 +278,17 @@ export class Session {
    * ends the cell. After `wait` seconds the result is told also if the cell still runs.
    */
   async run(code, options = {}) {
-    const { timeout, wait, onOutput, input, check, signal, ...more } = options;
+    const { timeout, wait, onOutput, input, tools, check, signal, ...more } = options;
     const args = { session_id: await this._started(), code, budget: OUTPUT_BYTES,
       images: "inline", html: true, ...more };
+    if (tools) args.tools = described(tools);
     if (timeout !== undefined) args.timeout_ms = Math.max(1, Math.round(timeout * 1000));
     if (wait !== undefined) args.yield_ms = Math.round(wait * 1000);
     else args.on_disconnect ??= "cancel";
     let result = onOutput
       ? await this._follow(this.client.sessionExecEvents(args, { signal }), onOutput)
       : await this._result(await this.client.sessionExec(args, { signal }));
-    if (input !== undefined) result = await this._answer(result, input, onOutput, args.budget);
+    result = await this._answer(result, input, tools, onOutput, args.budget);
     return check ? result.check() : result;
   }
 
@@ -284,10 +304,15 @@ export class Session {
     return this._result(seen.complete(last));
   }
 
-  async _answer(first, answers, onOutput, budget) {
-    const lines = typeof answers === "function" ? undefined : answers[Symbol.iterator]();
+  async _answer(first, answers, tools, onOutput, budget) {
+    const lines = typeof answers === "function" ? undefined : answers?.[Symbol.iterator]();
     let result = first;
-    while (result.status === "input_required") {
+    while ((result.status === "input_required" && answers !== undefined) ||
+           (result.status === "tool_call_required" && tools)) {
+      if (result.status === "tool_call_required") {
+        result = joined(result, await this._call(result, tools, onOutput, budget));
+        continue;
+      }
       const line = lines ? lines.next().value : await answers(result.prompt ?? "");
       const args = { session_id: this.id, budget, number: result.number,
         ...(line === undefined || line === null ? { eof: true } : { text: line }) };
@@ -296,6 +321,13 @@ export class Session {
       result = joined(result, next);
     }
     return result;
+  }
+
+  async _call(result, tools, onOutput, budget) {
+    const results = await Promise.all(result.told.tool_calls.map((call) => answered(tools, call)));
+    const args = { session_id: this.id, cell: String(result.number), results, budget };
+    return onOutput ? this._follow(this.client.execToolResultsEvents(args), onOutput)
+      : this._result(await this.client.execToolResults(args));
   }
 
   /** What a cell does while it does it: for await (const {name, data} of s.stream("…")). */

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from . import shapes
 from ._sync_client import Client, Data
+from ._handed import Tools, answer_sync_call, described
 from ._table import SESSION_FILE_GET
 from ._wire import Event, Op
 from .errors import CellaError, ConnectionLost, Gone, NotFound
@@ -100,15 +101,18 @@ class Session:
 
     def run(self, code: str, *, timeout: t.Optional[float] = None,
                   wait: t.Optional[float] = None, on_output: t.Optional[OnOutput] = None,
-                  input: Answers = None, check: bool = False,
+                  input: Answers = None, tools: t.Optional[Tools] = None, check: bool = False,
                   budget: t.Optional[int] = OUTPUT_BYTES, **options: t.Any) -> Result:
         """Runs a cell. `timeout` is in seconds. `on_output` is called with ("stdout" or "stderr",
         text) while it runs. `input` answers what it asks: a function of the prompt, or lines.
+        `tools` are functions by their names, which the code calls: TOOL("name", x=1).
         After `wait` seconds the result is told also if the cell still runs: wait() goes on.
         `check` raises CodeFailed if the code fails. Whoever leaves early ends the cell, unless
         `wait` was given."""
         args = {"session_id": self._started(), "code": code, "budget": budget,
                 "images": "inline", "html": True, **options}
+        if tools:
+            args["tools"] = described(tools)
         if timeout is not None:
             args["timeout_ms"] = max(1, round(timeout * 1000))
         if wait is not None:
@@ -119,7 +123,7 @@ class Session:
             result = self._result(self.client.session_exec(**args))
         else:
             result = self._follow(self.client.session_exec_events(**args), on_output)
-        result = self._answer(result, input, on_output, budget)
+        result = self._answer(result, input, tools or {}, on_output, budget)
         return result.check() if check else result
 
     def _follow(self, events: t.Any, on_output: t.Optional[OnOutput]) -> Result:
@@ -136,12 +140,17 @@ class Session:
             raise ConnectionLost("the stream ended before its result")
         return self._result(seen.complete(last))
 
-    def _answer(self, result: Result, answers: Answers, on_output: t.Optional[OnOutput],
-                      budget: t.Optional[int]) -> Result:
-        """Gives the lines that a cell asks for, as long as there are some."""
+    def _answer(self, result: Result, answers: Answers, tools: Tools,
+                      on_output: t.Optional[OnOutput], budget: t.Optional[int]) -> Result:
+        """Gives the lines that a cell asks for, as long as there are some, and calls what it
+        calls."""
         lines = None if answers is None or callable(answers) else iter(answers)
-        while result.status == "input_required" and answers is not None:
+        while (result.status == "input_required" and answers is not None) or (
+                result.status == "tool_call_required" and tools):
             before = result
+            if result.status == "tool_call_required":
+                result = joined(before, self._call(before, tools, on_output, budget))
+                continue
             line = next(lines, None) if lines is not None else t.cast(OnInput, answers)(
                 result.prompt or "")
             args: t.Dict[str, t.Any] = {
@@ -153,6 +162,17 @@ class Session:
                 result = self._follow(self.client.session_input_events(**args), on_output)
             result = joined(before, result)
         return result
+
+    def _call(self, result: Result, tools: Tools, on_output: t.Optional[OnOutput],
+                    budget: t.Optional[int]) -> Result:
+        results = []
+        for call in result.told.get("tool_calls", []):
+            results.append(answer_sync_call(tools, call))
+        args: t.Dict[str, t.Any] = {"session_id": self.id, "cell": str(result.number),
+                                    "results": results, "budget": budget}
+        if on_output is None:
+            return self._result(self.client.exec_tool_results(**args))
+        return self._follow(self.client.exec_tool_results_events(**args), on_output)
 
     def stream(self, code: str, **options: t.Any) -> Stream:
         """What a cell does while it does it:

@@ -8,7 +8,7 @@ import typing as t
 from . import shapes
 from .errors import CodeFailed
 
-UNFINISHED = ("running", "queued", "input_required")
+UNFINISHED = ("running", "queued", "input_required", "tool_call_required")
 
 
 class Output:
@@ -97,7 +97,8 @@ class Result:
 
     @property
     def status(self) -> str:
-        """ok, error, interrupted, timeout, died; or running, queued, input_required."""
+        """ok, error, interrupted, timeout, died; or running, queued, input_required,
+        tool_call_required."""
         return self.told["status"]
 
     @property
