@@ -8,7 +8,13 @@
 
 #include <sys/socket.h>
 
-enum { TOOLS_CALLS = 100, TOOLS_WARM_UPS = 20, TOOLS_BUDGET_MS = 6000, TOOLS_ANSWER_MAX = 4096 };
+enum {
+    TOOLS_CALLS = 100,
+    TOOLS_WARM_UPS = 20,
+    TOOLS_CELLS = 3,
+    TOOLS_BUDGET_MS = 6000,
+    TOOLS_ANSWER_MAX = 4096
+};
 
 #define TOOLS_CODE                                                                                 \
     "import time, json\\n"                                                                         \
@@ -100,6 +106,28 @@ static int tools_ask_direct(struct bench *b, struct tools_bench *t, enum bench_i
     return 0;
 }
 
+/* ---- structured cells ------------------------------------------------------------------------ */
+
+/* As its caller waits for it. The first one starts the interpreters that run the commands. */
+static int tools_measure_parallel(struct bench *b, struct tools_bench *t, struct err *e)
+{
+    struct bench_reply reply;
+    char path[96];
+    static const char cell[] = "{\"structured\":true,\"code\":\"TOOL('wait')\\nTOOL('wait')\\n"
+                               "TOOL('wait')\\nTOOL('wait')\"}";
+    snprintf(path, sizeof(path), "%s/exec", t->path);
+    for (size_t i = 0; i <= TOOLS_CELLS; i++) {
+        uint64_t began_ns = clock_mono_ns();
+        if (tools_post(t, path, cell, &reply, e) < 0)
+            return -1;
+        if (memmem(reply.body, reply.body_len, "parallel_read_only", 18) == NULL)
+            return err_set(e, ERR_INTERNAL, "the calls were not planned: %.300s", reply.body);
+        bench_add(b, i > 0 ? BENCH_TOOLS_PARALLEL : BENCH_N_KINDS,
+                  (double)(clock_mono_ns() - began_ns));
+    }
+    return 0;
+}
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* A session of its own for each round, as elsewhere. */
@@ -129,7 +157,8 @@ static int tools_round(struct bench *b, void *subject, unsigned index, struct er
             return -1;
     }
     if (tools_ask_direct(b, t, BENCH_N_KINDS, TOOLS_WARM_UPS, e) < 0 ||
-        tools_ask_direct(b, t, BENCH_TOOLS_DIRECT, TOOLS_CALLS, e) < 0)
+        tools_ask_direct(b, t, BENCH_TOOLS_DIRECT, TOOLS_CALLS, e) < 0 ||
+        tools_measure_parallel(b, t, e) < 0)
         return -1;
     return bench_session_delete(&t->http, id, e);
 }
@@ -143,7 +172,8 @@ static void tools_configure(struct buf *out, const char *source)
     buf_append_str(&program, "exec(");
     json_put_str(&inner, source);
     buf_append_str(&program, ")");
-    buf_append_str(out, "toolbox:\n  servers:\n    - name: bench\n"
+    buf_append_str(out, "toolbox:\n  tools:\n    - name: wait\n      read_only: true\n"
+                        "      command: [/usr/bin/sleep, \"0.1\"]\n  servers:\n    - name: bench\n"
                         "      command: [/usr/bin/python3, -c, ");
     json_put_str(&json, buf_str(&program));
     buf_append_str(out, "]\n");
