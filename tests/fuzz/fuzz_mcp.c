@@ -1,6 +1,8 @@
-/* Messages of MCP clients, their headers and the state that they bring back: whatever comes is told
- * apart or refused with a reason, and no forged state is opened. */
+/* Messages of MCP clients, their headers, the state that they bring back and the URIs that they
+ * name: whatever comes is told apart or refused with a reason, and no forged state is opened. */
+#include "base/utf8.h"
 #include "mcp/headers.h"
+#include "mcp/resources.h"
 #include "mcp/seal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,6 +23,21 @@ static void check_message(const struct rpc_message *m)
     require(m->method != NULL && strlen(m->method) <= RPC_METHOD_MAX);
     require((m->id != NULL) == (m->kind == RPC_REQUEST));
     require(m->params == NULL || json_is_object(m->params));
+}
+
+/* What is no URI of ours is refused with a reason; the parts of others are text without slashes at
+ * the wrong place. */
+static void check_uri(const char *text)
+{
+    struct resources_uri uri;
+    const char *why = NULL;
+    if (!resources_parse(text, &uri, &why)) {
+        require(why != NULL && why[0] != '\0');
+        return;
+    }
+    require(uri.session[0] != '\0' && utf8_is_valid(uri.session, strlen(uri.session)));
+    require(uri.file == NULL || utf8_is_valid(uri.file, strlen(uri.file)));
+    require(uri.rest[0] == '\0' || uri.rest[0] == '/' || uri.file != NULL);
 }
 
 static const char *no_header(void *context, const char *name)
@@ -58,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     headers_decode(buf_str(&text), &decoded);
     if (seal.key[0] == 0 && seal.key[1] == 0)
         seal_init(&seal);
-    require(seal_open(&seal, &(struct seal_bond){.method = "m"}, buf_str(&text), &why) == NULL);
+    require(seal_open(&seal, &(struct seal_bond){.method = "m"}, buf_str(&text), 1, &why) == NULL);
+    check_uri(buf_str(&text));
     return 0;
 }
