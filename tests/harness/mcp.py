@@ -99,7 +99,7 @@ def modern(method, params=None, capabilities=None, request_id=1, **meta):
         name = str(params[NAMES[method]])
         is_plain = name.isascii() and name.strip() == name
         headers["Mcp-Name"] = name if is_plain else (
-            f"=?base64?{base64.b64encode(name.encode()).decode()}?=")
+            f"=?base64?{base64.b64encode(name.encode(errors='replace')).decode()}?=")
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}, headers
 
 
