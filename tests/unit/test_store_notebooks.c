@@ -249,6 +249,7 @@ static void displays_of_the_second_version_can_be_updated(void **state)
     list(w); /* it waits for them */
     world_close(w);
     exec_sql(w, "DROP TABLE displays; ALTER TABLE cells DROP COLUMN undone;"
+                " ALTER TABLE cells DROP COLUMN waits;"
                 " ALTER TABLE shared DROP COLUMN owner; DROP TABLE tasks; DROP TABLE memories;"
                 " DROP TABLE agent_plans; ALTER TABLE states DROP COLUMN explored;"
                 " PRAGMA user_version=2");
