@@ -44,6 +44,7 @@ extern const struct op op_explore_web_fetch;
 extern const struct op op_explore_chunks;
 extern const struct op op_explore_code_search;
 extern const struct op op_explore_doc_search;
+extern const struct op op_search_find;
 extern const struct op op_explore_research;
 extern const struct op op_explore_set_research;
 extern const struct op op_explore_summarize_chunks;

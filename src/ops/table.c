@@ -32,6 +32,7 @@ const struct op *const op_table[] = {
     &op_explore_chunks,
     &op_explore_code_search,
     &op_explore_doc_search,
+    &op_search_find,
     &op_explore_summarize_chunks,
     &op_explore_archive_open,
     &op_explore_archive_file,

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "jail/spec.h"
+#include "search/settings.h"
 #include "toolbox/toolbox.h"
 
 /* What a session of this name finds already imported. */
@@ -169,6 +170,7 @@ struct config {
     struct config_explore explore;
     struct toolbox_settings toolbox;
     struct config_chains chains;
+    struct search_settings search;
     struct config_toolbox_rules toolbox_rules; /* of agents that have none of their own */
     struct config_oauth oauth;
     struct config_origins origins;

@@ -13,7 +13,7 @@ enum {
     TOOLBOX_TIMEOUT_SECS = 30,
 };
 
-static int toolbox_read_text(struct reader *r, const struct reader_field *f, void *object)
+int config_toolbox_text(struct reader *r, const struct reader_field *f, void *object)
 {
     if (reader_expect_text(r, f->name, (size_t)f->max) < 0)
         return -1;
@@ -21,7 +21,7 @@ static int toolbox_read_text(struct reader *r, const struct reader_field *f, voi
     return 0;
 }
 
-static int toolbox_read_texts(struct reader *r, const struct reader_field *f, void *object)
+int config_toolbox_texts(struct reader *r, const struct reader_field *f, void *object)
 {
     const char *items[TOOLBOX_LIST_MAX + 1] = {NULL};
     size_t n = 0;
@@ -43,19 +43,19 @@ static int toolbox_read_texts(struct reader *r, const struct reader_field *f, vo
 /* ---- tools ----------------------------------------------------------------------------------- */
 
 static const struct reader_field toolbox_tool_fields[] = {
-    {"name", toolbox_read_text, offsetof(struct toolbox_tool, name), 0, TOOLBOX_NAME_MAX},
-    {"description", toolbox_read_text, offsetof(struct toolbox_tool, description), 0, 2000},
-    {"parameters", toolbox_read_text, offsetof(struct toolbox_tool, parameters), 0,
+    {"name", config_toolbox_text, offsetof(struct toolbox_tool, name), 0, TOOLBOX_NAME_MAX},
+    {"description", config_toolbox_text, offsetof(struct toolbox_tool, description), 0, 2000},
+    {"parameters", config_toolbox_text, offsetof(struct toolbox_tool, parameters), 0,
      TOOLBOX_PARAMETERS_BYTES},
-    {"command", toolbox_read_texts, offsetof(struct toolbox_tool, command), 0, 0},
-    {"http", toolbox_read_text, offsetof(struct toolbox_tool, http), 0, FETCH_URL_MAX},
-    {"headers", toolbox_read_texts, offsetof(struct toolbox_tool, headers), 0, 0},
+    {"command", config_toolbox_texts, offsetof(struct toolbox_tool, command), 0, 0},
+    {"http", config_toolbox_text, offsetof(struct toolbox_tool, http), 0, FETCH_URL_MAX},
+    {"headers", config_toolbox_texts, offsetof(struct toolbox_tool, headers), 0, 0},
     {"read_only", reader_bool, offsetof(struct toolbox_tool, only_reads), 0, 0},
     {"timeout_secs", reader_u32, offsetof(struct toolbox_tool, timeout_secs), 1, 600},
     {NULL, NULL, 0, 0, 0},
 };
 
-static int toolbox_check_headers(struct reader *r, const char *name, const char *const *headers,
+int config_toolbox_check_headers(struct reader *r, const char *name, const char *const *headers,
                                  int line)
 {
     for (size_t i = 0; headers != NULL && headers[i] != NULL; i++) {
@@ -87,7 +87,7 @@ static int toolbox_check_tool(struct reader *r, const struct toolbox_tool *tool,
     }
     if (tool->http != NULL && fetch_url_parse(tool->http, &ignored, &why) < 0)
         return reader_fail_at(r, line, "the tool \"%s\": %.200s", tool->name, why.message);
-    if (toolbox_check_headers(r, tool->name, tool->headers, line) < 0)
+    if (config_toolbox_check_headers(r, tool->name, tool->headers, line) < 0)
         return -1;
     if (tool->parameters != NULL && toolbox_check_parameters(tool->parameters, &why) < 0) {
         reader_fail_at(r, line, "the tool \"%s\": parameters: %.200s", tool->name, why.message);
@@ -130,10 +130,10 @@ static int toolbox_read_tools(struct reader *r, const struct reader_field *f, vo
 /* ---- servers --------------------------------------------------------------------------------- */
 
 static const struct reader_field toolbox_server_fields[] = {
-    {"name", toolbox_read_text, offsetof(struct toolbox_server, name), 0, TOOLBOX_NAME_MAX},
-    {"command", toolbox_read_texts, offsetof(struct toolbox_server, command), 0, 0},
-    {"environment", toolbox_read_texts, offsetof(struct toolbox_server, environment), 0, 0},
-    {"tools", toolbox_read_texts, offsetof(struct toolbox_server, tools), 0, 0},
+    {"name", config_toolbox_text, offsetof(struct toolbox_server, name), 0, TOOLBOX_NAME_MAX},
+    {"command", config_toolbox_texts, offsetof(struct toolbox_server, command), 0, 0},
+    {"environment", config_toolbox_texts, offsetof(struct toolbox_server, environment), 0, 0},
+    {"tools", config_toolbox_texts, offsetof(struct toolbox_server, tools), 0, 0},
     {"timeout_secs", reader_u32, offsetof(struct toolbox_server, timeout_secs), 1, 600},
     {NULL, NULL, 0, 0, 0},
 };
@@ -176,9 +176,9 @@ static int toolbox_read_servers(struct reader *r, const struct reader_field *f, 
 /* ---- a model --------------------------------------------------------------------------------- */
 
 static const struct reader_field toolbox_llm_fields[] = {
-    {"http", toolbox_read_text, offsetof(struct toolbox_llm, http), 0, FETCH_URL_MAX},
-    {"model", toolbox_read_text, offsetof(struct toolbox_llm, model), 0, 200},
-    {"headers", toolbox_read_texts, offsetof(struct toolbox_llm, headers), 0, 0},
+    {"http", config_toolbox_text, offsetof(struct toolbox_llm, http), 0, FETCH_URL_MAX},
+    {"model", config_toolbox_text, offsetof(struct toolbox_llm, model), 0, 200},
+    {"headers", config_toolbox_texts, offsetof(struct toolbox_llm, headers), 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -197,7 +197,7 @@ static int toolbox_read_llm(struct reader *r, const struct reader_field *f, void
     }
     if (fetch_url_parse(llm->http, &ignored, &why) < 0)
         return reader_fail_at(r, line, "llm: %.200s", why.message);
-    return toolbox_check_headers(r, "llm", llm->headers, line);
+    return config_toolbox_check_headers(r, "llm", llm->headers, line);
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
@@ -226,8 +226,8 @@ static const struct reader_field toolbox_fields[] = {
     {"llm", toolbox_read_llm, 0, 0, 0},
     {"tools", toolbox_read_tools, 0, 0, 0},
     {"servers", toolbox_read_servers, 0, 0, 0},
-    {"allow", toolbox_read_texts, offsetof(struct config, toolbox_rules.allow), 0, 0},
-    {"deny", toolbox_read_texts, offsetof(struct config, toolbox_rules.deny), 0, 0},
+    {"allow", config_toolbox_texts, offsetof(struct config, toolbox_rules.allow), 0, 0},
+    {"deny", config_toolbox_texts, offsetof(struct config, toolbox_rules.deny), 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 
@@ -239,8 +239,8 @@ int config_read_toolbox(struct reader *r, const struct reader_field *f, void *ob
 /* ---- who may call which ---------------------------------------------------------------------- */
 
 static const struct reader_field toolbox_rule_fields[] = {
-    {"allow", toolbox_read_texts, offsetof(struct config_toolbox_rules, allow), 0, 0},
-    {"deny", toolbox_read_texts, offsetof(struct config_toolbox_rules, deny), 0, 0},
+    {"allow", config_toolbox_texts, offsetof(struct config_toolbox_rules, allow), 0, 0},
+    {"deny", config_toolbox_texts, offsetof(struct config_toolbox_rules, deny), 0, 0},
     {NULL, NULL, 0, 0, 0},
 };
 

@@ -11,3 +11,10 @@ int config_read_toolbox_rules(struct reader *r, const struct reader_field *f, vo
 /* Whether the rules let code call the tool. */
 bool config_toolbox_allows(const struct config_toolbox_rules *rules,
                            const struct tool_entry *entry);
+
+/* Fields: a text of at most `max` bytes; a list of texts that ends with NULL. */
+int config_toolbox_text(struct reader *r, const struct reader_field *f, void *object);
+int config_toolbox_texts(struct reader *r, const struct reader_field *f, void *object);
+/* `name`: whose they are. NULL is no headers. */
+int config_toolbox_check_headers(struct reader *r, const char *name, const char *const *headers,
+                                 int line);

@@ -2,6 +2,7 @@
  * config`. */
 #include "policy/config_agents.h"
 #include "policy/config_oauth.h"
+#include "policy/config_search.h"
 #include "policy/config_toolbox.h"
 #include "policy/profiles.h"
 #include "policy/reader.h"
@@ -326,6 +327,7 @@ static const struct reader_field config_fields[] = {
     {"explore", config_yaml_read_explore, offsetof(struct config, explore), 0, 0},
     {"redact_credentials", reader_bool, offsetof(struct config, redacts_credentials), 0, 0},
     {"toolbox", config_read_toolbox, 0, 0, 0},
+    {"search", config_read_search, 0, 0, 0},
     {"oauth", config_read_oauth, offsetof(struct config, oauth), 0, 0},
     {"mcp_tools", read_mcp_tools, 0, 0, 0},
     {"allowed_origins", read_origins, offsetof(struct config, origins), 0, 0},

@@ -5,11 +5,15 @@
  *   {"op":"list","source":K}        a manifest; -> {"need":[hash…],"left":n}
  *   {"op":"take","sources":[K…],"lost":[hash…]}   files that were needed; -> likewise
  *   {"op":"walk"}                   -> {"is_done":bool}
- *   {"op":"search","kind":"code"|"doc","query":…,"limit":n,"words_only":bool}
+ *   {"op":"unencoded"}              -> {"units":[id…],"texts":[…],"pending":n}
+ *   {"op":"encoded","units":[id…],"source":K}     an encoder's answer; -> likewise
+ * "list" and "walk" name the encoder ("label").
+ *   {"op":"search","source"?:K,"kind":"code"|"doc","query":…,"limit":n,"words_only":bool}
  *       -> {"results":[…],"files":n,"units":n,"skipped"?:{…}} */
 #include "blob/blob.h"
 #include "explore/worker.h"
 #include "loop/walls.h"
+#include "search/encoder.h"
 #include "search/index.h"
 #include "wire/json.h"
 
@@ -143,14 +147,25 @@ static void search_map(void *context, const char *key, int fd)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+static int search_expect(struct search_desk *d, const json_t *request, struct err *e)
+{
+    const char *label = json_string_value(json_object_get(request, "label"));
+    return index_expect(d->index, label != NULL ? label : "", e);
+}
+
+static const struct search_source *search_source_of(struct search_desk *d, const json_t *request)
+{
+    const char *key = json_string_value(json_object_get(request, "source"));
+    return key != NULL && *key != '\0' ? search_find(d, key) : NULL;
+}
+
 static int search_list(struct search_desk *d, const json_t *request, struct json_out *o,
                        struct err *e)
 {
-    const char *key = json_string_value(json_object_get(request, "source"));
-    const struct search_source *s = key != NULL && *key != '\0' ? search_find(d, key) : NULL;
+    const struct search_source *s = search_source_of(d, request);
     if (s == NULL || s->data == NULL)
         return err_set(e, ERR_UNAVAILABLE, "the list of files did not come along");
-    if (index_list(d->index, s->data, s->len, e) < 0)
+    if (search_expect(d, request, e) < 0 || index_list(d->index, s->data, s->len, e) < 0)
         return -1;
     index_needs(d->index, o);
     return 0;
@@ -178,16 +193,38 @@ static int search_walk(struct search_desk *d, const json_t *request, struct json
                        struct err *e)
 {
     bool is_done = false;
-    (void)request;
     if (d->corpus < 0) {
         err_set(e, ERR_NOT_FOUND, "the folder of the corpus cannot be opened");
         return err_advise(e, "Check search.corpora of the configuration: the daemon's user must be "
                              "able to read it.");
     }
-    if (index_walk(d->index, d->corpus, &is_done, e) < 0)
+    if (search_expect(d, request, e) < 0 || index_walk(d->index, d->corpus, &is_done, e) < 0)
         return -1;
     json_put_member_bool(o, "is_done", is_done);
     return 0;
+}
+
+static int search_unencoded(struct search_desk *d, const json_t *request, struct json_out *o,
+                            struct err *e)
+{
+    (void)request;
+    return index_unencoded(d->index, ENCODER_BATCH, o, e);
+}
+
+static int search_encoded(struct search_desk *d, const json_t *request, struct json_out *o,
+                          struct err *e)
+{
+    int64_t units[ENCODER_BATCH];
+    const json_t *list = json_object_get(request, "units");
+    const struct search_source *s = search_source_of(d, request);
+    size_t n = MIN(json_array_size(list), (size_t)ENCODER_BATCH);
+    for (size_t i = 0; i < n; i++)
+        units[i] = json_integer_value(json_array_get(list, i));
+    if (s == NULL || s->data == NULL)
+        return err_set(e, ERR_UPSTREAM, "the encoder answered nothing");
+    if (index_encoded(d->index, units, n, s->data, s->len, e) < 0)
+        return -1;
+    return index_unencoded(d->index, ENCODER_BATCH, o, e);
 }
 
 static int search_search(struct search_desk *d, const json_t *request, struct json_out *o,
@@ -196,12 +233,15 @@ static int search_search(struct search_desk *d, const json_t *request, struct js
     const json_t *query = json_object_get(request, "query");
     const char *kind = json_string_value(json_object_get(request, "kind"));
     json_int_t limit = json_integer_value(json_object_get(request, "limit"));
+    const struct search_source *s = search_source_of(d, request);
     if (!json_is_string(query) || kind == NULL || limit < 1 || limit > SEARCH_RESULTS_MAX)
         return err_set(e, ERR_INVALID, "this is no question");
     struct index_question q = {.kind = strcmp(kind, "doc") == 0 ? SPLIT_DOCUMENT : SPLIT_CODE,
                                .query = json_string_value(query),
                                .len = json_string_length(query),
                                .limit = (size_t)limit,
+                               .answer = s != NULL ? s->data : NULL,
+                               .answer_len = s != NULL ? s->len : 0,
                                .words_only = json_is_true(json_object_get(request, "words_only"))};
     return index_search(d->index, &q, o, e);
 }
@@ -210,10 +250,8 @@ static const struct {
     const char *name;
     int (*run)(struct search_desk *d, const json_t *request, struct json_out *o, struct err *e);
 } search_ops[] = {
-    {"list", search_list},
-    {"take", search_take},
-    {"walk", search_walk},
-    {"search", search_search},
+    {"list", search_list},           {"take", search_take},       {"walk", search_walk},
+    {"unencoded", search_unencoded}, {"encoded", search_encoded}, {"search", search_search},
 };
 
 static int search_run(struct search_desk *d, const json_t *request, struct json_out *o,

@@ -1,8 +1,11 @@
 /* Files, units and words in SQLite; who is ranked where. In a box, and in tests. */
 #include "search/index.h"
 
+#include "base/utf8.h"
 #include "explore/embed.h"
 #include "jail/files/manifest.h"
+#include "search/encoder.h"
+#include "search/matrix.h"
 #include "search/words.h"
 #include "wire/json.h"
 
@@ -14,7 +17,7 @@
 #include <sys/stat.h>
 
 enum {
-    INDEX_VERSION = 1,
+    INDEX_VERSION = 2,
     INDEX_CANDIDATES = 200, /* of each way to rank */
     INDEX_FUSION = 60,      /* reciprocal rank fusion: 1 / (60 + rank) */
     INDEX_STAMP_SIZE = 96,  /* the hash of a file's bytes, or what stat() says of it */
@@ -54,6 +57,14 @@ enum index_sql {
     SQL_UNIT,
     SQL_VECTORS,
     SQL_COUNT,
+    SQL_TEXT_ADD,
+    SQL_TEXTS,
+    SQL_TEXT_DROP,
+    SQL_TEXT_COUNT,
+    SQL_MATRIX_ADD,
+    SQL_MATRICES,
+    SQL_LABEL,
+    SQL_LABEL_SET,
     SQL_N,
 };
 
@@ -75,6 +86,16 @@ static const char *const index_sqls[SQL_N] = {
     [SQL_UNIT] = "SELECT files.path, units.type, units.name, units.signature, units.first,"
                  " units.last FROM units JOIN files ON files.id=units.file WHERE units.id=?1",
     [SQL_VECTORS] = "SELECT id, kind, vector FROM units",
+    [SQL_TEXT_ADD] = "INSERT INTO texts(unit, text) VALUES(?1, ?2)",
+    [SQL_TEXTS] = "SELECT unit, text FROM texts ORDER BY unit LIMIT ?1",
+    [SQL_TEXT_DROP] = "DELETE FROM texts WHERE unit=?1",
+    [SQL_TEXT_COUNT] = "SELECT count(*) FROM texts",
+    [SQL_MATRIX_ADD] = "INSERT OR REPLACE INTO matrices(unit, dims, data)"
+                       " SELECT ?1, ?2, ?3 WHERE EXISTS(SELECT 1 FROM units WHERE id=?1)",
+    [SQL_MATRICES] = "SELECT matrices.unit, matrices.dims, matrices.data FROM matrices"
+                     " JOIN units ON units.id=matrices.unit WHERE units.kind=?1",
+    [SQL_LABEL] = "SELECT label FROM about",
+    [SQL_LABEL_SET] = "INSERT INTO about(label) VALUES(?1)",
     [SQL_COUNT] = "SELECT (SELECT count(*) FROM files), (SELECT count(*) FROM units),"
                   " (SELECT count(*) FROM files WHERE state=1),"
                   " (SELECT coalesce(max(id), 0) FROM units)",
@@ -89,6 +110,7 @@ struct search_index {
     size_t n_pending, cap_pending, next; /* those before `next` are done */
     struct index_counts counts;          /* of what is skipped: of the last list or walk */
     bool is_walking;
+    char label[80];               /* of the encoder; "": none */
     struct index_vector *vectors; /* all of them; NULL if they have to be read */
     size_t n_vectors;
 };
@@ -167,9 +189,15 @@ static const char index_schema[] =
     " kind INTEGER NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, signature TEXT NOT NULL,"
     " first INTEGER NOT NULL, last INTEGER NOT NULL, vector BLOB NOT NULL);"
     "CREATE INDEX units_by_file ON units(file);"
+    /* What vectors of an encoder are made of, until there are some; and they. */
+    "CREATE TABLE texts(unit INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+    "CREATE TABLE matrices(unit INTEGER PRIMARY KEY, dims INTEGER NOT NULL, data BLOB NOT NULL);"
+    "CREATE TRIGGER units_gone AFTER DELETE ON units BEGIN"
+    " DELETE FROM texts WHERE unit=old.id; DELETE FROM matrices WHERE unit=old.id; END;"
+    "CREATE TABLE about(label TEXT NOT NULL);"
     "CREATE VIRTUAL TABLE words USING fts5(name, signature, body, path, content='',"
     " tokenize='porter unicode61');"
-    "PRAGMA user_version=1;";
+    "PRAGMA user_version=2;";
 
 static int index_keep_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
 {
@@ -303,6 +331,19 @@ static void index_embed(struct index_adding *a, const struct split_unit *unit,
     embed_text(buf_str(&a->words), a->words.len, ret);
 }
 
+/* What an encoder is given: the signature and the beginning of the text. */
+static int index_keep_text(struct index_adding *a, int64_t id, const struct split_unit *unit)
+{
+    _buf_ struct buf text = BUF_INIT(8 * ENCODER_TEXT_MAX);
+    utf8_append_lossy(&text, unit->signature, strlen(unit->signature));
+    buf_append_char(&text, '\n');
+    utf8_append_lossy(&text, unit->text, MIN(unit->len, (size_t)ENCODER_TEXT_MAX));
+    sqlite3_stmt *s = index_sql(a->x, SQL_TEXT_ADD);
+    sqlite3_bind_int64(s, 1, id);
+    sqlite3_bind_text(s, 2, buf_str(&text), (int)text.len, SQLITE_STATIC);
+    return index_run(a->x, s, a->e);
+}
+
 static void index_add_unit(void *context, const struct split_unit *unit)
 {
     struct index_adding *a = context;
@@ -323,12 +364,15 @@ static void index_add_unit(void *context, const struct split_unit *unit)
     if (a->status < 0)
         return;
     s = index_sql(a->x, SQL_WORDS_ADD);
-    sqlite3_bind_int64(s, 1, sqlite3_last_insert_rowid(a->x->db));
+    int64_t id = sqlite3_last_insert_rowid(a->x->db);
+    sqlite3_bind_int64(s, 1, id);
     index_bind_words(s, 2, &a->words, unit->name, strlen(unit->name));
     index_bind_words(s, 3, &a->words, unit->signature, strlen(unit->signature));
     index_bind_words(s, 4, &a->words, unit->text, unit->len);
     index_bind_words(s, 5, &a->words, a->path, strlen(a->path));
     a->status = index_run(a->x, s, a->e);
+    if (a->status == 0 && a->x->label[0] != '\0')
+        a->status = index_keep_text(a, id, unit);
 }
 
 static int index_add(struct search_index *x, const struct index_pending *file, const char *data,
@@ -428,6 +472,13 @@ static bool index_wants_to_be_new(struct search_index *x)
     return ever - units > units + INDEX_DEAD_MAX;
 }
 
+static int index_set_label(struct search_index *x, struct err *e)
+{
+    sqlite3_stmt *s = index_sql(x, SQL_LABEL_SET);
+    sqlite3_bind_text(s, 1, x->label, -1, SQLITE_STATIC);
+    return index_run(x, s, e) < 0 ? -1 : 0;
+}
+
 static int index_make_new(struct search_index *x, struct err *e)
 {
     if (index_commit(x, e) < 0)
@@ -438,13 +489,28 @@ static int index_make_new(struct search_index *x, struct err *e)
     return index_prepare(x) ? 0 : index_fail(x, e);
 }
 
+int index_expect(struct search_index *x, const char *label, struct err *e)
+{
+    sqlite3_stmt *s = index_sql(x, SQL_LABEL);
+    int found = index_run(x, s, e);
+    if (found < 0)
+        return -1;
+    const char *known = found > 0 ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    bool is_same = known != NULL && strcmp(known, label) == 0;
+    sqlite3_reset(s);
+    if (!is_same && index_make_new(x, e) < 0)
+        return -1;
+    snprintf(x->label, sizeof(x->label), "%s", label);
+    return is_same ? 0 : index_set_label(x, e);
+}
+
 /* Files that are known as they are need not be read; those that are not there are dropped. */
 static int index_compare(struct search_index *x, struct err *e)
 {
     char **gone = NULL;
     size_t n_gone = 0, cap_gone = 0, kept = 0, at = 0;
     int more, status = 0;
-    if (index_wants_to_be_new(x) && index_make_new(x, e) < 0)
+    if (index_wants_to_be_new(x) && (index_make_new(x, e) < 0 || index_set_label(x, e) < 0))
         return -1;
     if (x->n_pending > 0)
         qsort(x->pending, x->n_pending, sizeof(*x->pending), index_by_path);
@@ -738,6 +804,100 @@ static int index_rank_vectors(struct search_index *x, const struct index_questio
     return 0;
 }
 
+/* ---- vectors of an encoder ------------------------------------------------------------------- */
+
+int index_unencoded(struct search_index *x, size_t most, struct json_out *o, struct err *e)
+{
+    int64_t ids[ENCODER_BATCH];
+    size_t n = 0;
+    int more;
+    sqlite3_stmt *s = index_sql(x, SQL_TEXTS);
+    sqlite3_bind_int64(s, 1, (int64_t)MIN(most, (size_t)ENCODER_BATCH));
+    json_put_key(o, "texts");
+    json_put_array(o);
+    while ((more = index_run(x, s, e)) > 0 && n < ENCODER_BATCH) {
+        ids[n++] = sqlite3_column_int64(s, 0);
+        json_put_text(o, (const char *)sqlite3_column_text(s, 1),
+                      (size_t)sqlite3_column_bytes(s, 1));
+    }
+    json_put_array_end(o);
+    json_put_key(o, "units");
+    json_put_array(o);
+    for (size_t i = 0; i < n; i++)
+        json_put_int(o, ids[i]);
+    json_put_array_end(o);
+    sqlite3_reset(s);
+    s = index_sql(x, SQL_TEXT_COUNT);
+    if (more < 0 || index_run(x, s, e) <= 0)
+        return -1;
+    json_put_member_int(o, "pending", sqlite3_column_int64(s, 0));
+    sqlite3_reset(s);
+    return 0;
+}
+
+static int index_keep_matrix(struct search_index *x, int64_t unit, const struct matrix *m,
+                             struct err *e)
+{
+    sqlite3_stmt *s = index_sql(x, SQL_MATRIX_ADD);
+    sqlite3_bind_int64(s, 1, unit);
+    sqlite3_bind_int64(s, 2, (int64_t)m->dims);
+    sqlite3_bind_blob(s, 3, m->data, (int)(m->rows * m->dims), SQLITE_STATIC);
+    if (m->rows > 0 && index_run(x, s, e) < 0)
+        return -1;
+    s = index_sql(x, SQL_TEXT_DROP);
+    sqlite3_bind_int64(s, 1, unit);
+    return index_run(x, s, e);
+}
+
+int index_encoded(struct search_index *x, const int64_t *units, size_t n, const char *answer,
+                  size_t len, struct err *e)
+{
+    struct matrix list[ENCODER_BATCH] = {0};
+    if (n > ENCODER_BATCH || matrix_read(answer, len, list, n, e) < 0)
+        return -1;
+    int status = index_begin(x, e);
+    for (size_t i = 0; i < n && status == 0; i++)
+        status = index_keep_matrix(x, units[i], &list[i], e);
+    for (size_t i = 0; i < n; i++)
+        free(list[i].data);
+    return status < 0 ? -1 : index_commit(x, e);
+}
+
+/* All of them are compared: what has other words than the question is found by this alone. */
+static int index_rank_matrices(struct search_index *x, const struct index_question *q,
+                               struct index_ranking *r, struct err *e)
+{
+    struct matrix asked = {0};
+    size_t n = 0, cap = 0;
+    int more;
+    _free_ struct index_candidate *list = NULL;
+    if (matrix_read(q->answer, q->answer_len, &asked, 1, e) < 0)
+        return -1;
+    struct maxsim_matrix question = {asked.data, asked.rows, asked.dims};
+    sqlite3_stmt *s = index_sql(x, SQL_MATRICES);
+    sqlite3_bind_int(s, 1, (int)q->kind);
+    while ((more = index_run(x, s, e)) > 0) {
+        size_t dims = (size_t)sqlite3_column_int64(s, 1);
+        const void *data = sqlite3_column_blob(s, 2);
+        size_t len = (size_t)sqlite3_column_bytes(s, 2);
+        if (dims == 0 || dims != asked.dims || len / dims > MAXSIM_ROWS_MAX)
+            continue;
+        struct maxsim_matrix text = {data, len / dims, dims};
+        if (n == cap) {
+            cap = cap == 0 ? 1024 : 2 * cap;
+            list = mem_realloc(list, cap * sizeof(*list));
+        }
+        list[n++] =
+            (struct index_candidate){sqlite3_column_int64(s, 0), (double)maxsim(&question, &text)};
+    }
+    free(asked.data);
+    if (n > 0)
+        qsort(list, n, sizeof(*list), index_by_score);
+    for (size_t i = 0; i < MIN(n, (size_t)INDEX_CANDIDATES); i++)
+        index_rank(r, list[i].id, i + 1, 1);
+    return more;
+}
+
 static int index_put_unit(struct search_index *x, const struct index_candidate *c,
                           struct json_out *o, struct err *e)
 {
@@ -789,7 +949,9 @@ int index_search(struct search_index *x, const struct index_question *q, struct 
                  struct err *e)
 {
     _free_ struct index_ranking *r = mem_alloc(sizeof(*r));
-    if (index_rank_words(x, q, r, e) < 0 || (!q->words_only && index_rank_vectors(x, q, r, e) < 0))
+    if (index_rank_words(x, q, r, e) < 0 ||
+        (!q->words_only && q->answer == NULL && index_rank_vectors(x, q, r, e) < 0) ||
+        (!q->words_only && q->answer != NULL && index_rank_matrices(x, q, r, e) < 0))
         return -1;
     qsort(r->list, r->n, sizeof(r->list[0]), index_by_score);
     json_put_key(o, "results");

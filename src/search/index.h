@@ -38,11 +38,21 @@ int index_commit(struct search_index *x, struct err *e);
  * *ret_is_done: call it again. */
 int index_walk(struct search_index *x, int folder, bool *ret_is_done, struct err *e);
 
+/* Which encoder the units have vectors of; "": none. An index of another one is made anew. */
+int index_expect(struct search_index *x, const char *label, struct err *e);
+/* Writes {"units":[id…],"texts":[…],"pending":n}: at most so many that have no vectors yet. */
+int index_unencoded(struct search_index *x, size_t most, struct json_out *o, struct err *e);
+/* The matrices of these units, as the encoder answered (matrix.h). */
+int index_encoded(struct search_index *x, const int64_t *units, size_t n, const char *answer,
+                  size_t len, struct err *e);
+
 struct index_question {
     enum split_kind kind;
     const char *query;
     size_t len, limit;
-    bool words_only; /* without the vectors */
+    bool words_only;    /* without vectors */
+    const char *answer; /* the encoder's, for the question; NULL if there is none */
+    size_t answer_len;
 };
 
 /* Writes {"results":[…],"files","units","skipped"?}. */

@@ -6,6 +6,9 @@
 #include "base/list.h"
 #include "explore/worker.h"
 #include "loop/loop.h"
+#include "search/encoder.h"
+#include "search/settings.h"
+#include "wire/json.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,10 +30,16 @@ struct search_order {
     struct list node;
     struct search_library *library;
     json_t *question;
-    char list[BLOB_HEX_SIZE]; /* "": the corpus */
-    struct explore_ask *ask;  /* the process works on it; else NULL */
-    struct loop_timer *start; /* its turn has come */
-    uint64_t until_ms;        /* monotonic; 0: it waits */
+    char list[BLOB_HEX_SIZE];         /* "": the corpus */
+    struct explore_ask *ask;          /* the process works on it; else NULL */
+    struct loop_timer *start;         /* its turn has come */
+    uint64_t until_ms;                /* monotonic; 0: it waits */
+    json_t *setting;                  /* of the encoder that makes vectors for it; else NULL */
+    struct search_encoding *encoding; /* it works; else NULL */
+    json_t *units;                    /* what it makes vectors for; NULL if for the question */
+    uint64_t encode_until_ms;         /* monotonic */
+    int64_t pending;                  /* units without vectors */
+    char trouble[400];                /* why there are none; "": there are */
     search_fn fn;
     void *context;
 };
@@ -91,6 +100,9 @@ static void search_free_order(struct search_order *o)
     list_remove(&o->node);
     o->library->n_orders--;
     explore_ask_forget(take_ptr(o->ask));
+    search_encoding_forget(take_ptr(o->encoding));
+    json_decref(o->setting);
+    json_decref(o->units);
     loop_timer_close(take_ptr(o->start), NULL);
     json_decref(o->question);
     free(o);
@@ -106,6 +118,11 @@ void search_library_free(struct search_library *l)
     for (size_t i = 0; i < ARRAY_LEN(l->kind.folders); i++)
         cleanup_fd(&l->kind.folders[i]);
     free(l);
+}
+
+bool search_is_idle(const struct search_library *l)
+{
+    return l->n_orders == 0;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -153,17 +170,127 @@ static int search_send(struct search_order *o, json_t *request,
     return o->ask != NULL ? 0 : -1;
 }
 
+/* What the caller is told besides. */
+static void search_add_notes(const struct search_order *o, json_t *result)
+{
+    _buf_ struct buf notes = BUF_INIT(2 * KIB);
+    if (o->trouble[0] != '\0')
+        buf_printf(&notes, "ranked without the encoder: %s", o->trouble);
+    else if (o->pending > 0)
+        buf_printf(&notes, "%lld parts have no vectors yet: ask again", (long long)o->pending);
+    if (notes.len > 0)
+        json_object_set_new(result, "notes", json_string(buf_str(&notes)));
+}
+
+static int search_for_it(struct search_order *o, int answer, struct err *e);
+
 static void search_on_found(void *context, json_t *result, const struct err *e)
 {
     struct search_order *o = context;
+    struct err bad;
     o->ask = NULL;
+    bool is_upstream = result == NULL && e->code == ERR_UPSTREAM && o->trouble[0] == '\0';
+    if (is_upstream) { /* the question's own vectors are none */
+        snprintf(o->trouble, sizeof(o->trouble), "%.390s", e->message);
+        if (search_for_it(o, -1, &bad) < 0)
+            search_end(o, NULL, &bad);
+        return;
+    }
+    if (result != NULL)
+        search_add_notes(o, result);
     search_end(o, result, e);
 }
 
-static int search_for_it(struct search_order *o, struct err *e)
+/* A name for a file that goes to the process once. */
+static void search_name_source(struct explore_source *source)
 {
-    return search_send(o, json_incref(o->question), NULL, 0, search_on_found, e);
+    static uint64_t n;
+    snprintf(source->key, sizeof(source->key), "answer-%llu", (unsigned long long)++n);
 }
+
+static int search_for_it(struct search_order *o, int answer, struct err *e)
+{
+    struct explore_source source = {.fd = answer};
+    json_t *request = json_copy(o->question);
+    search_name_source(&source);
+    if (answer >= 0)
+        json_object_set_new(request, "source", json_string(source.key));
+    return search_send(o, request, &source, answer >= 0 ? 1 : 0, search_on_found, e);
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static void search_on_unencoded(void *context, json_t *result, const struct err *e);
+
+/* Without the encoder's vectors there is still an answer. */
+static int search_do_without(struct search_order *o, const struct err *why, struct err *e)
+{
+    snprintf(o->trouble, sizeof(o->trouble), "%.390s", why->message);
+    return search_for_it(o, -1, e);
+}
+
+static void search_on_encoded(void *context, int answer, const struct err *e)
+{
+    struct search_order *o = context;
+    struct explore_source source = {.fd = answer};
+    struct err bad;
+    int r;
+    o->encoding = NULL;
+    if (answer < 0) {
+        r = search_do_without(o, e, &bad);
+    } else if (o->units == NULL) {
+        r = search_for_it(o, answer, &bad);
+    } else {
+        search_name_source(&source);
+        json_t *request = json_pack("{s:s, s:o, s:s}", "op", "encoded", "units", take_ptr(o->units),
+                                    "source", source.key);
+        r = search_send(o, request, &source, 1, search_on_unencoded, &bad);
+    }
+    if (r < 0)
+        search_end(o, NULL, &bad);
+}
+
+static int search_encode_some(struct search_order *o, const json_t *result, struct err *e)
+{
+    struct err why;
+    json_t *units = json_object_get(result, "units"), *texts = json_object_get(result, "texts");
+    o->pending = json_integer_value(json_object_get(result, "pending"));
+    bool has_some =
+        json_array_size(units) > 0 && json_is_array(texts) && clock_mono_ms() < o->encode_until_ms;
+    if (has_some)
+        o->units = json_incref(units);
+    json_t *sent =
+        has_some ? json_incref(texts) : json_pack("[O]", json_object_get(o->question, "query"));
+    o->encoding =
+        search_encode(o->library->loop, o->setting, sent, !has_some, search_on_encoded, o, &why);
+    return o->encoding != NULL ? 0 : search_do_without(o, &why, e);
+}
+
+static void search_on_unencoded(void *context, json_t *result, const struct err *e)
+{
+    struct search_order *o = context;
+    struct err bad;
+    int r;
+    o->ask = NULL;
+    if (result == NULL && e->code != ERR_UPSTREAM) {
+        search_end(o, NULL, e);
+        return;
+    }
+    r = result != NULL ? search_encode_some(o, result, &bad) : search_do_without(o, e, &bad);
+    if (r < 0)
+        search_end(o, NULL, &bad);
+}
+
+/* The index is up to date. */
+static int search_when_read(struct search_order *o, struct err *e)
+{
+    if (o->setting == NULL || json_is_true(json_object_get(o->question, "words_only")))
+        return search_for_it(o, -1, e);
+    o->encode_until_ms = clock_mono_ms() + clock_scaled_ms(SEARCH_ENCODE_MS);
+    return search_send(o, json_pack("{s:s}", "op", "unencoded"), NULL, 0, search_on_unencoded, e);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void search_on_read(void *context, json_t *result, const struct err *e);
 
@@ -192,6 +319,21 @@ static int search_give(struct search_order *o, const json_t *need, struct err *e
     return r;
 }
 
+/* A request that says of which encoder vectors are: its setting, but no keys. */
+static json_t *search_naming(const struct search_order *o, const char *op)
+{
+    char hex[BLOB_HEX_SIZE] = "";
+    struct blob_hash hash;
+    _json_ json_t *shown = o->setting != NULL ? json_copy(o->setting) : NULL;
+    json_object_del(shown, "headers");
+    _free_ char *text = shown != NULL ? json_dumps(shown, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    if (text != NULL) {
+        blob_hash_of(text, strlen(text), &hash);
+        blob_hex(&hash, hex);
+    }
+    return json_pack("{s:s, s:s}", "op", op, "label", hex);
+}
+
 static int search_go_on(struct search_order *o, const json_t *result, struct err *e)
 {
     const json_t *need = json_object_get(result, "need"),
@@ -199,8 +341,8 @@ static int search_go_on(struct search_order *o, const json_t *result, struct err
     if (json_array_size(need) > 0)
         return search_give(o, need, e);
     if (json_is_false(done))
-        return search_send(o, json_pack("{s:s}", "op", "walk"), NULL, 0, search_on_read, e);
-    return search_for_it(o, e);
+        return search_send(o, search_naming(o, "walk"), NULL, 0, search_on_read, e);
+    return search_when_read(o, e);
 }
 
 static void search_on_read(void *context, json_t *result, const struct err *e)
@@ -219,16 +361,18 @@ static int search_begin(struct search_order *o, struct err *e)
     struct blob_hash hash;
     struct explore_source source;
     o->until_ms = clock_mono_ms() + clock_scaled_ms(SEARCH_LIMIT_MS);
+    o->setting = json_incref(search_encoder_setting());
     if (o->library->has_corpus)
-        return search_send(o, json_pack("{s:s}", "op", "walk"), NULL, 0, search_on_read, e);
+        return search_send(o, search_naming(o, "walk"), NULL, 0, search_on_read, e);
     _fd_ int fd =
         blob_parse_hex(o->list, &hash) == 0 ? blob_open(o->library->blobs, &hash) : -EINVAL;
     if (fd < 0)
         return err_errno(e, ERR_UNAVAILABLE, -fd, "the list of files is not in the store");
     memcpy(source.key, o->list, sizeof(source.key));
     source.fd = fd;
-    return search_send(o, json_pack("{s:s, s:s}", "op", "list", "source", o->list), &source, 1,
-                       search_on_read, e);
+    json_t *request = search_naming(o, "list");
+    json_object_set_new(request, "source", json_string(o->list));
+    return search_send(o, request, &source, 1, search_on_read, e);
 }
 
 static void search_on_start(void *context)

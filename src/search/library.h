@@ -26,6 +26,7 @@ struct search_library *search_library_new(uv_loop_t *loop, const struct search_p
                                           struct err *e);
 /* Ends the process; nobody is called back. Takes NULL. */
 void search_library_free(struct search_library *l);
+bool search_is_idle(const struct search_library *l); /* nobody asks it anything */
 /* Removes an index; all that are in the folder. */
 void search_remove(int parent, const char *name);
 void search_remove_all(int parent);

@@ -6,8 +6,11 @@
  * blob and base.
  *
  *   library.[ch]  the daemon's side: an index, its questions, one after the other
+ *   corpora.[ch]  indexes of configured folders
+ *   encoder.[ch]  commands and servers that make vectors; settings.[ch]: which
  *   box.c         the process: walls first, then requests (explore/worker.h)
  *   index.[ch]    in the process: files, units and words in SQLite, and who is ranked where
+ *   matrix.[ch]   vectors out of their answers; maxsim.[ch]: how near texts are by them
  *   split.[ch]    a file as units; split_indent.c, split_braces.c, split_headings.c
  *   words.[ch]    a text as words that are looked for */
 #pragma once
@@ -22,6 +25,7 @@ enum {
     SEARCH_BATCH_FILES = 48,  /* that a process reads at a time */
     SEARCH_STEP_MS = 20000,   /* of one request to the process */
     SEARCH_LIMIT_MS = 120000, /* of a question, with all that has to be read for it */
+    SEARCH_ENCODE_MS = 20000, /* of a question, in which vectors of files are made */
     SEARCH_QUEUE_MAX = 16,    /* questions of an index that wait */
     SEARCH_IDLE_MS = 120000,  /* without questions, then the process ends */
 };

@@ -15,6 +15,8 @@
 #include "policy/keys.h"
 #include "policy/policy.h"
 #include "runtime/interpreter.h"
+#include "search/corpora.h"
+#include "search/encoder.h"
 #include "search/library.h"
 #include "serve/attach.h"
 #include "serve/data.h"
@@ -58,7 +60,8 @@ struct daemon {
     struct warden *warden;
     struct store *store;
     int blobs;
-    int searches, session_searches; /* descriptors of the folders of indexes; -1: there are none */
+    int searches, session_searches,
+        corpora; /* descriptors of the folders of indexes; -1: there are none */
     uv_loop_t loop;
     struct engine *engine;
     struct documents *documents;
@@ -97,6 +100,8 @@ static void stop(struct daemon *d)
     /* The server first, so that what the engine ends is answered with "Connection: close". */
     mcp_stop(d->mcp);
     toolbox_stop();
+    corpora_stop();
+    search_encoder_stop();
     server_stop(d->server, STOP_GRACE_MS, part_stopped, d);
     engine_stop(d->engine, part_stopped, d);
 }
@@ -348,6 +353,7 @@ static int start_server(struct daemon *d, struct err *e)
     engine_set_caller(d->engine, code_call_run, &d->code);
     engine_set_chainer(d->engine, chain_run, &d->code);
     toolbox_configure(&d->loop, &d->config.toolbox);
+    search_configure(&d->config.search);
     config.tunnel = tunnel_start;
     config.terminal = attach_start;
     config.key = d->options->no_auth ? NULL : d->key;
@@ -393,6 +399,8 @@ static int daemon_run(struct daemon *d, struct err *e)
         return -1;
     d->searches = search_open_folder(d->data.fd, "search");
     d->session_searches = d->searches >= 0 ? search_open_folder(d->searches, "sessions") : -1;
+    d->corpora = d->searches >= 0 ? search_open_folder(d->searches, "corpora") : -1;
+    corpora_use(&d->loop, d->corpora);
     if (d->session_searches >= 0)
         engine_use_searches(d->engine, d->session_searches);
     if (engine_use_store(d->engine, d->store, d->blobs, &d->failure) < 0 ||
@@ -435,6 +443,7 @@ static void daemon_release(struct daemon *d)
     cleanup_fd(&d->unix_fd);
     cleanup_fd(&d->blobs);
     cleanup_fd(&d->session_searches);
+    cleanup_fd(&d->corpora);
     cleanup_fd(&d->searches);
     data_close(&d->data);
 }

@@ -115,6 +115,7 @@ void reload(const char *path, const struct config *started, struct policy *polic
     documents_reconfigure(documents, next.notebook.has_cells_json);
     policy_replace(policy, &next);
     toolbox_configure(engine_loop(engine), &policy->config->toolbox);
+    search_configure(&policy->config->search);
     policy_take_tokens(policy, oauth);
     log_info("reloaded", LOG_TEXT("file", policy->config->file ? policy->config->file : ""),
              LOG_NUM("agents", policy->config->n_agents),

@@ -2,10 +2,18 @@
 moment."""
 
 import ast
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import threading
 
 import pytest
 
-from harness.client import block
+from harness.client import ApiError, block
+from harness.configured import Configured
 
 GEOMETRY = '''"""Shapes."""
 import math
@@ -139,3 +147,163 @@ def test_answers_follow_the_files(client, searcher):
     assert "server.c" in str(find(client, searcher, "serve page"))
     write(searcher, {"server.c": "\n\n" + SERVER})
     assert places(find(client, searcher, "serve_page"))[0][1] == "5-10"
+
+
+# ---- an encoder and corpora -------------------------------------------------------------------------
+
+DICTIONARY = """#!/usr/bin/python3
+# Words that mean the same are the same direction: what no ranking by words can know.
+import json, sys
+SAME = {"feline": "cat", "kitten": "cat", "cat": "cat", "canine": "dog", "dog": "dog"}
+def row(word):
+    at = {"cat": 0, "dog": 1}.get(SAME.get(word), 2 + sum(word.encode()) % 126)
+    return [1.0 if i == at else 0.0 for i in range(128)]
+asked = json.load(sys.stdin)
+print(json.dumps({"embeddings": [[row(w) for w in t.lower().split()] for t in asked["texts"]]}))
+"""
+ZOO = {"zoo.py": 'def one():\n    "a feline sleeps"\n\n\ndef two():\n    "the canine barks"\n'}
+
+
+class Encoder(http.server.BaseHTTPRequestHandler):
+    """A NextPLAID server's /encode, or OpenAI's /v1/embeddings."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        texts = body.get("texts", body.get("input"))
+        self.server.seen.append((self.path, self.headers["X-Token"], sorted(body)))
+        rows = [[1.0 if ("feline" in text or "kitten" in text) == (i == 0) else 0.0
+                 for i in range(128)] for text in texts]
+        told = {"embeddings": [[row] for row in rows], "num_texts": len(rows)}
+        if self.path != "/encode":
+            told = {"data": [{"index": i, "embedding": row} for i, row in enumerate(rows)]}
+        data = json.dumps(told).encode() if self.server.works else b'{"embeddings": [[]]}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Encoder)
+    server.seen, server.works = [], True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def folder():
+    """Root's daemon reads it as somebody else."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="cella-search-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.mark.one_mode
+def test_an_encoder_finds_what_has_other_words(launch, folder):
+    program = folder / "encoder.py"
+    program.write_text(DICTIONARY)
+    told = Configured(launch, folder, "default_profile: min\nsearch:\n  encoder: {command: "
+                      f"[/usr/bin/python3, {program}]}}\n")
+    session = told.spawn(explore=True)
+    write(session, ZOO)
+    found = find(told.client, session, "kitten")
+    assert found["results"][0]["unit"] == "function:one" and "notes" not in found
+    assert "function:one" not in str(find(told.client, session, "kitten", words_only=True))
+    program.write_text("raise SystemExit(3)")
+    failed = find(told.client, session, "canine")
+    assert failed["results"][0]["unit"] == "function:two"
+    assert "ended with status 3" in failed["notes"]
+    program.write_text("print('[[[1')")
+    assert "cut off" in find(told.client, session, "canine")["notes"]
+    told.reload("default_profile: min\n")
+    assert "notes" not in find(told.client, session, "canine")
+
+
+@pytest.mark.one_mode
+@pytest.mark.parametrize("setting", ["http: URL/encode", "openai: URL/v1/embeddings, model: m"])
+def test_a_server_encodes(launch, folder, server, setting):
+    url = f"http://127.0.0.1:{server.server_port}"
+    told = Configured(launch, folder, "default_profile: min\nsearch:\n  encoder: {"
+                      + setting.replace("URL", url) + ', headers: ["X-Token: t"]}\n')
+    session = told.spawn(explore=True)
+    write(session, ZOO)
+    found = find(told.client, session, "kitten")
+    assert found["results"][0]["unit"] == "function:one" and "notes" not in found
+    assert {token for _, token, _ in server.seen} == {"t"}
+    server.works = False
+    failed = find(told.client, session, "canine")
+    assert failed["results"][0]["unit"] == "function:two" and "encoder" in failed["notes"]
+
+
+@pytest.mark.one_mode
+def test_a_corpus_is_searched_and_followed(launch, folder):
+    corpus = folder / "corpus"
+    (corpus / "deep").mkdir(parents=True)
+    (corpus / "deep" / "shapes.py").write_text(GEOMETRY)
+    (corpus / "guide.md").write_text(GUIDE)
+    (corpus / "binary.py").write_bytes(b"def a():\0")
+    (corpus / "large.py").write_bytes(b"x = 1\n" * 200_000)
+    (corpus / "secret.py").symlink_to("/etc/passwd")
+    (corpus / "out").symlink_to("/etc")
+    os.mkfifo(corpus / "pipe.py")
+    os.mkdir(corpus / os.fsdecode(b"odd \xff\n"))
+    (corpus / os.fsdecode(b"odd \xff\n") / "a.py").write_text("def oddly_named(): pass\n")
+    told = Configured(launch, folder, "default_profile: min\nsearch:\n  corpora: "
+                      f"[{{name: lib, path: {corpus}}}]\n")
+
+    def ask(query, **more):
+        return told.client.call("POST", "/v1/search", {"query": query, "corpus": "lib", **more})
+
+    assert places(ask("area of the disc"))[0] == (
+        "deep/shapes.py", "11-14", "method:Circle.area")
+    assert ask("area")["skipped"] == {"too_large": 1, "binary": 1}
+    assert ask("install", kind="doc")["results"][0]["unit"] == "section:Installing"
+    assert ask("oddly named")["results"][0]["unit"] == "function:oddly_named"
+    assert "root:" not in str(ask("root"))
+    (corpus / "deep" / "shapes.py").unlink()
+    (corpus / "new.py").write_text("def disc_area(): pass\n")
+    assert places(ask("area of the disc"))[0] == ("new.py", "1-1", "function:disc_area")
+    session = told.spawn(explore=True)
+    assert session.value("code_search('disc', corpus='lib')['results'][0]['file']") == "'new.py'"
+    with pytest.raises(ApiError, match="no corpus"):
+        told.client.call("POST", "/v1/search", {"query": "x", "corpus": "none"})
+    with pytest.raises(ApiError, match="Name a session"):
+        told.client.call("POST", "/v1/search", {"query": "x"})
+
+
+def test_hostile_files_do_not_end_a_search(client, spawn):
+    session = spawn(explore=True)
+    session.exec(block(
+        """
+        import os
+        open('deep.c', 'w').write('{' * 500_000)
+        open('line.py', 'w').write('x = ' + 'a + ' * 200_000)
+        open('nul.py', 'wb').write(b'def f():\\0' * 100)
+        open('latin.py', 'wb').write(b'def caf\\xe9(): pass\\n')
+        open('big.py', 'w').write('y\\n' * 600_000)
+        os.mkfifo('pipe.py')
+        os.symlink('/etc/passwd', 'link.py')
+        open('good.py', 'w').write('def zebra(): pass\\n')
+        """))
+    found = find(client, session, "zebra")
+    assert found["results"][0]["unit"] == "function:zebra"
+    assert found["skipped"] == {"too_large": 1, "binary": 1}
+    for query in ('"', "a OR b NOT", "zebra*", "name:zebra", "\0", "(" * 900, "é" * 400):
+        find(client, session, query)
+    with pytest.raises(ApiError):
+        find(client, session, "x" * 2000)
+
+
+def test_node_and_bash_search(client, spawn_runtime):
+    for runtime, code in (("node", "codeSearch('zebra stripes').results[0].unit"),
+                          ("bash", "explore code_search 'zebra stripes' | head -20")):
+        session = spawn_runtime(runtime, explore=True)
+        client.call("PUT", f"{session.path}/files/zoo.js", b"function zebraStripes() {\n}\n")
+        assert "function:zebraStripes" in json.dumps(session.exec(code))

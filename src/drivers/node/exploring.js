@@ -32,6 +32,8 @@ const FUNCTIONS = {
   grep: ['explore.grep', ['pattern', 'file_path', 'context_lines'], 'lines'],
   chunkContext: ['explore.chunks', ['n_chunks', 'overlap'], withTexts],
   summarizeChunks: ['explore.summarize_chunks', ['task', 'n_chunks', 'overlap'], 'chunks'],
+  codeSearch: ['explore.code_search', ['query', 'limit', 'corpus']],
+  docSearch: ['explore.doc_search', ['query', 'limit', 'corpus']],
   listDir: ['explore.list_dir', ['path']],
   fileInfo: ['explore.file_info', ['path']],
   archiveOpen: ['explore.archive_open', ['file_path']],

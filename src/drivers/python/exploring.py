@@ -304,14 +304,17 @@ class Functions:
             kind = "REGEX ERROR" if error.code == "invalid" else "ERROR"
             return [f"[{kind}: {error}]"]
 
-    def code_search(self, query: str, limit: int = 5) -> Any:
+    def code_search(self, query: str, limit: int = 5, corpus: Optional[str] = None) -> Any:
         """Functions, classes and methods of the workspace that fit the query best:
-        {results: [{file, lines, score, unit, signature}], index, query}."""
-        return self._table("explore.code_search", {"query": query, "limit": limit})
+        {results: [{file, lines, score, unit, signature}], index, query}. A corpus is a folder that
+        the configuration names."""
+        args = {"query": query, "limit": limit, **({} if corpus is None else {"corpus": corpus})}
+        return self._table("explore.code_search", args)
 
-    def doc_search(self, query: str, limit: int = 5) -> Any:
+    def doc_search(self, query: str, limit: int = 5, corpus: Optional[str] = None) -> Any:
         """The same of sections in documents."""
-        return self._table("explore.doc_search", {"query": query, "limit": limit})
+        args = {"query": query, "limit": limit, **({} if corpus is None else {"corpus": corpus})}
+        return self._table("explore.doc_search", args)
 
     def chunk_context(self, n_chunks: int = 4, overlap: int = 200) -> Any:
         """The context in pieces: [{index, start, end, text, char_count}]."""
