@@ -18,7 +18,7 @@ _cella() {
     local verb=${COMP_WORDS[1]} words= kind=nothing
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep explored recall outcome declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent memory state help --help --version"
+        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep search explored recall outcome declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent memory state help --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -413,6 +413,18 @@ _cella() {
         --key) kind=nothing words="" ;;
         esac
         ;;
+    search)
+        words="--kind --corpus --session-id --limit --words-only --data --url --key --json --help" kind=nothing
+        case $previous in
+        --kind) kind=words words="code doc" ;;
+        --corpus) kind=nothing words="" ;;
+        --session-id) kind=sessions words="" ;;
+        --limit) kind=nothing words="" ;;
+        --data) kind=dirs words="" ;;
+        --url) kind=nothing words="" ;;
+        --key) kind=nothing words="" ;;
+        esac
+        ;;
     explored)
         words="--data --url --key --json --help" kind=sessions
         case $previous in
@@ -790,7 +802,7 @@ _cella() {
         esac
         ;;
     help)
-        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep explored recall outcome declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent memory state help" kind=words
+        words="exec repl attach continue input pipe mcp run try tree ls put get cp mv rm mkdir notebook convert serve stop config doctor demo call interrupt output names context peek grep search explored recall outcome declarations checkpoints undo redo cells branch new ps info edit suspend resume kill health agents plan unplan agent memory state help" kind=words
         ;;
     esac
     _cella_reply "$kind" "$words" "$current" "$previous"

@@ -55,6 +55,7 @@ _cella() {
             'context:hold a file of a session as a text that can be explored'
             'peek:show some characters of a context, or of a file'
             'grep:search a context, or a file, for a regular expression'
+            'search:find code or documents of a session or a corpus by what they say'
             'explored:tell what a session has explored'
             'recall:what an agent remembers of similar explorations'
             'outcome:tell what became of a session'\''s exploration, for the next time'
@@ -590,6 +591,21 @@ _cella() {
             '-h[show this help]' \
             '--help[show this help]' \
             '*:session:_cella_sessions'
+        ;;
+    search)
+        _arguments \
+            '--kind[Code, or sections of documents; default code.]:value:(code doc)' \
+            '--corpus[A folder that the configuration names in search.corpora.]:value: ' \
+            '--session-id[Or a session, whose files are searched.]:session:_cella_sessions' \
+            '--limit[How many results at most; default 5.]:value: ' \
+            '--words-only[Ranks by words alone, without vectors.]' \
+            '--data[the daemon'\''s data directory (also CELLA_DATA)]:directory:_files -/' \
+            '--url[talk to http\://HOST\:PORT instead (also CELLA_URL)]:value: ' \
+            '--key[the key for --url (also CELLA_KEY; else DIR/key)]:value: ' \
+            '--json[print JSON, for programs]' \
+            '-h[show this help]' \
+            '--help[show this help]' \
+
         ;;
     explored)
         _arguments \

@@ -29,13 +29,8 @@
     }
 
 static const struct op_param explore_search_params[] = {
-    OP_PARAM_SESSION,
-    EXPLORE_PARAM_QUERY,
-    EXPLORE_PARAM_LIMIT,
-    {.name = "words_only", .type = OP_BOOL, .doc = "Ranks by words alone, without vectors."},
-    OP_PARAM_TOON,
-    OP_PARAM_QUIET,
-    {0},
+    OP_PARAM_SESSION,     EXPLORE_PARAM_QUERY, EXPLORE_PARAM_LIMIT, EXPLORE_PARAM_WORDS_ONLY,
+    EXPLORE_PARAM_CORPUS, OP_PARAM_TOON,       OP_PARAM_QUIET,      {0},
 };
 
 static bool explore_search_is_code(const struct call *call)

@@ -1,3 +1,5 @@
+/* Indexes of configured folders, in the daemon, on the loop: each is opened at its first question.
+ * Owns them. */
 #include "search/corpora.h"
 
 #include "search/settings.h"

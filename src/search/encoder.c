@@ -1,4 +1,4 @@
-/* Commands and servers that make vectors. */
+/* Commands and servers that make vectors, in the daemon. Owns what is under way. */
 #include "search/encoder.h"
 
 #include "base/clock.h"

@@ -7,6 +7,11 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define MAXSIM_HAS_X86 1
+#ifdef __clang__
+#define MAXSIM_UNROLL _Pragma("unroll")
+#else
+#define MAXSIM_UNROLL _Pragma("GCC unroll 8")
+#endif
 #else
 #define MAXSIM_HAS_X86 0
 #endif
@@ -86,86 +91,48 @@ __attribute__((target("avx2"))) static inline __m256i maxsim_add_avx2(__m256i su
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-/* The instruction takes a without a sign: 128 is added here, and 128 times b is taken off before.
- */
-__attribute__((target("avx2,avxvnni"))) static inline __m256i maxsim_add_vnni(__m256i sum,
-                                                                              __m256i a, __m256i b)
+__attribute__((target("avx2"))) static int64_t maxsim_avx2(const struct maxsim_matrix *q,
+                                                           const struct maxsim_matrix *t)
 {
-    return _mm256_dpbusd_avx_epi32(sum, _mm256_xor_si256(a, _mm256_set1_epi8(-128)), b);
-}
-
-__attribute__((target("avx2"))) static inline __m256i maxsim_start_avx2(const __m256i *turned,
-                                                                        size_t n)
-{
-    (void)turned;
-    (void)n;
-    return _mm256_setzero_si256();
-}
-
-__attribute__((target("avx2,avxvnni"))) static inline __m256i maxsim_start_vnni(
-    const __m256i *turned, size_t n)
-{
-    __m256i sum = _mm256_setzero_si256();
-    for (size_t i = 0; i < n; i++)
-        sum = _mm256_dpbusd_avx_epi32(sum, _mm256_set1_epi8(-128), turned[i]);
-    return _mm256_sub_epi32(_mm256_setzero_si256(), sum);
-}
-
-#define MAXSIM_KERNEL(name, features, start, add)                                                  \
-    __attribute__((target(features))) static int64_t name(const struct maxsim_matrix *q,           \
-                                                          const struct maxsim_matrix *t)           \
-    {                                                                                              \
-        size_t n = q->dims / 4;                                                                    \
-        _Alignas(32) __m256i low[MAXSIM_DIMS_MAX / 4], high[MAXSIM_DIMS_MAX / 4];                  \
-        __m256i best[MAXSIM_ROWS_MAX + MAXSIM_ASKED];                                              \
-        for (size_t i = 0; i < q->rows + MAXSIM_ASKED; i++)                                        \
-            best[i] = _mm256_set1_epi32(INT32_MIN);                                                \
-        for (size_t j = 0; j < t->rows; j += MAXSIM_BLOCK) {                                       \
-            maxsim_turn(t, j, low);                                                                \
-            maxsim_turn(t, j + MAXSIM_LANES, high);                                                \
-            __m256i from = start(low, n), other = start(high, n);                                  \
-            for (size_t i = 0; i < q->rows; i += MAXSIM_ASKED) {                                   \
-                const int8_t *q0 = q->data + i * q->dims;                                          \
-                const int8_t *q1 = q->data + MIN(i + 1, q->rows - 1) * q->dims;                    \
-                const int8_t *q2 = q->data + MIN(i + 2, q->rows - 1) * q->dims;                    \
-                const int8_t *q3 = q->data + MIN(i + 3, q->rows - 1) * q->dims;                    \
-                __m256i a0 = from, a1 = from, a2 = from, a3 = from;                                \
-                __m256i b0 = other, b1 = other, b2 = other, b3 = other;                            \
-                for (size_t k = 0; k < n; k++) {                                                   \
-                    __m256i four = maxsim_four(q0 + 4 * k);                                        \
-                    a0 = add(a0, four, low[k]);                                                    \
-                    b0 = add(b0, four, high[k]);                                                   \
-                    four = maxsim_four(q1 + 4 * k);                                                \
-                    a1 = add(a1, four, low[k]);                                                    \
-                    b1 = add(b1, four, high[k]);                                                   \
-                    four = maxsim_four(q2 + 4 * k);                                                \
-                    a2 = add(a2, four, low[k]);                                                    \
-                    b2 = add(b2, four, high[k]);                                                   \
-                    four = maxsim_four(q3 + 4 * k);                                                \
-                    a3 = add(a3, four, low[k]);                                                    \
-                    b3 = add(b3, four, high[k]);                                                   \
-                }                                                                                  \
-                best[i] = _mm256_max_epi32(best[i], _mm256_max_epi32(a0, b0));                     \
-                best[i + 1] = _mm256_max_epi32(best[i + 1], _mm256_max_epi32(a1, b1));             \
-                best[i + 2] = _mm256_max_epi32(best[i + 2], _mm256_max_epi32(a2, b2));             \
-                best[i + 3] = _mm256_max_epi32(best[i + 3], _mm256_max_epi32(a3, b3));             \
-            }                                                                                      \
-        }                                                                                          \
-        int64_t total = 0;                                                                         \
-        for (size_t i = 0; i < q->rows; i++)                                                       \
-            total += maxsim_greatest(best[i]);                                                     \
-        return total;                                                                              \
+    size_t n = q->dims / 4;
+    int64_t total = 0;
+    __m256i low[MAXSIM_DIMS_MAX / 4], high[MAXSIM_DIMS_MAX / 4];
+    __m256i best[MAXSIM_ROWS_MAX + MAXSIM_ASKED];
+    for (size_t i = 0; i < q->rows + MAXSIM_ASKED; i++)
+        best[i] = _mm256_set1_epi32(INT32_MIN);
+    for (size_t j = 0; j < t->rows; j += MAXSIM_BLOCK) {
+        maxsim_turn(t, j, low);
+        maxsim_turn(t, j + MAXSIM_LANES, high);
+        for (size_t i = 0; i < q->rows; i += MAXSIM_ASKED) {
+            const int8_t *rows[MAXSIM_ASKED];
+            __m256i a[MAXSIM_ASKED], b[MAXSIM_ASKED];
+            for (size_t r = 0; r < MAXSIM_ASKED; r++) {
+                rows[r] = q->data + MIN(i + r, q->rows - 1) * q->dims;
+                a[r] = b[r] = _mm256_setzero_si256();
+            }
+            for (size_t k = 0; k < n; k++) {
+                MAXSIM_UNROLL
+                for (size_t r = 0; r < MAXSIM_ASKED; r++) {
+                    __m256i four = maxsim_four(rows[r] + 4 * k);
+                    a[r] = maxsim_add_avx2(a[r], four, low[k]);
+                    b[r] = maxsim_add_avx2(b[r], four, high[k]);
+                }
+            }
+            for (size_t r = 0; r < MAXSIM_ASKED; r++)
+                best[i + r] = _mm256_max_epi32(best[i + r], _mm256_max_epi32(a[r], b[r]));
+        }
     }
-
-MAXSIM_KERNEL(maxsim_avx2, "avx2", maxsim_start_avx2, maxsim_add_avx2)
-MAXSIM_KERNEL(maxsim_vnni, "avx2,avxvnni", maxsim_start_vnni, maxsim_add_vnni)
+    for (size_t i = 0; i < q->rows; i++)
+        total += maxsim_greatest(best[i]);
+    return total;
+}
 
 #define MAXSIM_512 "avx2,avx512f,avx512bw,avx512vl,avx512vnni"
 
 /* Sixteen rows of the text at a time, and eight of the question: here those of the text are without
  * a sign, so what 128 adds is the same for all of them. */
-__attribute__((target(MAXSIM_512))) static int64_t maxsim_vnni512(const struct maxsim_matrix *q,
-                                                                  const struct maxsim_matrix *t)
+__attribute__((target(MAXSIM_512))) static int64_t maxsim_vnni(const struct maxsim_matrix *q,
+                                                               const struct maxsim_matrix *t)
 {
     enum { ASKED = 8 };
     size_t n = q->dims / 4;
@@ -191,13 +158,13 @@ __attribute__((target(MAXSIM_512))) static int64_t maxsim_vnni512(const struct m
             }
             for (size_t k = 0; k < n; k++) {
                 int32_t four;
-                _Pragma("GCC unroll 8") for (size_t r = 0; r < ASKED; r++)
+                MAXSIM_UNROLL for (size_t r = 0; r < ASKED; r++)
                 {
                     memcpy(&four, rows[r] + 4 * k, sizeof(four));
                     sums[r] = _mm512_dpbusd_epi32(sums[r], turned[k], _mm512_set1_epi32(four));
                 }
             }
-            _Pragma("GCC unroll 8") for (size_t r = 0; r < ASKED; r++) best[i + r] =
+            MAXSIM_UNROLL for (size_t r = 0; r < ASKED; r++) best[i + r] =
                 _mm512_max_epi32(best[i + r], sums[r]);
         }
     }
@@ -217,11 +184,9 @@ static bool maxsim_can(enum maxsim_way way)
 #if MAXSIM_HAS_X86
     if (way == MAXSIM_AVX2)
         return __builtin_cpu_supports("avx2");
-    if (way == MAXSIM_VNNI512)
+    if (way == MAXSIM_VNNI)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-    if (way == MAXSIM_VNNI)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avxvnni");
 #endif
     return way == MAXSIM_PLAIN;
 }
@@ -236,9 +201,7 @@ bool maxsim_by(enum maxsim_way way, const struct maxsim_matrix *question,
         question->rows > MAXSIM_ROWS_MAX || question->dims > MAXSIM_DIMS_MAX)
         return true;
 #if MAXSIM_HAS_X86
-    if (way == MAXSIM_VNNI512)
-        *ret = maxsim_vnni512(question, text);
-    else if (way == MAXSIM_VNNI)
+    if (way == MAXSIM_VNNI)
         *ret = maxsim_vnni(question, text);
     else if (way == MAXSIM_AVX2)
         *ret = maxsim_avx2(question, text);
@@ -251,8 +214,7 @@ bool maxsim_by(enum maxsim_way way, const struct maxsim_matrix *question,
 int64_t maxsim(const struct maxsim_matrix *question, const struct maxsim_matrix *text)
 {
     int64_t sum;
-    if (!maxsim_by(MAXSIM_VNNI512, question, text, &sum) &&
-        !maxsim_by(MAXSIM_VNNI, question, text, &sum) &&
+    if (!maxsim_by(MAXSIM_VNNI, question, text, &sum) &&
         !maxsim_by(MAXSIM_AVX2, question, text, &sum))
         maxsim_by(MAXSIM_PLAIN, question, text, &sum);
     return sum;

@@ -28,6 +28,6 @@ int64_t maxsim(const struct maxsim_matrix *question, const struct maxsim_matrix 
 bool maxsim_pack(const float *values, size_t dims, int8_t *ret, size_t padded);
 
 /* For tests and the bench: the ways there are. False if the processor cannot go it. */
-enum maxsim_way { MAXSIM_PLAIN, MAXSIM_AVX2, MAXSIM_VNNI, MAXSIM_VNNI512 };
+enum maxsim_way { MAXSIM_PLAIN, MAXSIM_AVX2, MAXSIM_VNNI };
 bool maxsim_by(enum maxsim_way way, const struct maxsim_matrix *question,
                const struct maxsim_matrix *text, int64_t *ret);

@@ -1,3 +1,4 @@
+/* What the configuration says of searching, in the daemon: one copy, for all. */
 #include "search/settings.h"
 
 static json_t *settings_encoder, *settings_corpora;

@@ -151,12 +151,16 @@ static size_t split_skip_string(struct split *s, size_t at)
         l->has_triples && s->len - at >= 3 && s->data[at + 1] == quote && s->data[at + 2] == quote;
     bool is_long = l->long_quotes != NULL && strchr(l->long_quotes, quote) != NULL &&
                    (is_triple || !l->has_triples);
-    /* An apostrophe that closes nothing soon is none of a character: a lifetime of Rust. */
+    /* An apostrophe that closes nothing after one character is none: a lifetime of Rust. */
     bool is_character =
         quote == '\'' && l->how == SPLIT_BRACES && l->block[0] != NULL && l->long_quotes == NULL;
     size_t width = is_triple ? 3 : 1, i = at + width, end = s->len;
     if (!is_long)
         end = split_line_end(s, at);
+    bool is_plain =
+        s->len - at > 2 && s->data[at + 1] != '\\' && (unsigned char)s->data[at + 1] < 0x80;
+    if (is_character && is_plain && s->data[at + 2] != '\'')
+        return at + 1;
     if (is_character)
         end = MIN(end, at + CHARACTER_MAX);
     for (; i < end; i++) {

@@ -98,9 +98,11 @@ static bool heading_is_underlined(struct headings *h, size_t line, struct headin
 {
     const struct split *s = h->s;
     const struct split_line *title = &s->lines[line], *l = title + 1;
+    if (line + 1 >= s->n_lines)
+        return false;
     size_t to = heading_trim(s, title->from, title->to), end = l->to;
-    if (line + 1 >= s->n_lines || to == title->from || to - title->from > HEADING_MAX ||
-        s->data[title->from] == ' ' || l->from == l->to)
+    if (to == title->from || to - title->from > HEADING_MAX || s->data[title->from] == ' ' ||
+        l->from == l->to)
         return false;
     char c = s->data[l->from];
     while (end > l->from && (s->data[end - 1] == '\r' || s->data[end - 1] == ' '))

@@ -163,7 +163,7 @@ void split_by_indentation(struct split *s)
             if (indent_begins(s, at, l->to, &found))
                 indent_open(&in, line, at, indent, &found);
         }
-        if (!is_blank || at < l->to)
+        if (!is_blank)
             in.last = line;
         indent_count_brackets(&in, l);
     }

@@ -55,7 +55,8 @@ size_t split_comment_above(const struct split *s, size_t line)
     enum { COMMENT_LINES = 100 };
     size_t least = line > COMMENT_LINES ? line - COMMENT_LINES : 0;
     while (line > least && split_is_blank(s->code, &s->lines[line - 1]) &&
-           !split_is_blank(s->data, &s->lines[line - 1]))
+           !split_is_blank(s->data, &s->lines[line - 1]) &&
+           !(s->language->has_directives && s->data[s->lines[line - 1].from] == '#'))
         line--;
     return line;
 }

@@ -29,7 +29,7 @@ static void test_every_way_gives_the_same_sum(void **state)
             struct maxsim_matrix question = {q, rows[i], dims[d]}, text = {t, other, dims[d]};
             int64_t plain, sum;
             assert_true(maxsim_by(MAXSIM_PLAIN, &question, &text, &plain));
-            for (enum maxsim_way way = MAXSIM_AVX2; way <= MAXSIM_VNNI512; way++)
+            for (enum maxsim_way way = MAXSIM_AVX2; way <= MAXSIM_VNNI; way++)
                 if (maxsim_by(way, &question, &text, &sum))
                     assert_int_equal(sum, plain);
             assert_int_equal(maxsim(&question, &text), plain);

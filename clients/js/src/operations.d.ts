@@ -682,6 +682,8 @@ export interface Search {
   query: string;
   /** How many files were not searched, and why. */
   skipped?: SearchSkipped;
+  /** What the encoder of the configuration could not do. */
+  notes?: string;
   /** All of it as TOON. */
   toon?: string;
 }
@@ -2654,6 +2656,8 @@ export interface ExploreCodeSearchArgs {
   limit?: number;
   /** Ranks by words alone, without vectors. */
   words_only?: boolean;
+  /** Instead of the session's files: a folder that the configuration names. */
+  corpus?: string;
   /** Adds the answer as TOON, where that is shorter. */
   toon?: boolean;
   /** Leaves the call out of the research tree and the log. */
@@ -2669,10 +2673,27 @@ export interface ExploreDocSearchArgs {
   limit?: number;
   /** Ranks by words alone, without vectors. */
   words_only?: boolean;
+  /** Instead of the session's files: a folder that the configuration names. */
+  corpus?: string;
   /** Adds the answer as TOON, where that is shorter. */
   toon?: boolean;
   /** Leaves the call out of the research tree and the log. */
   quiet?: boolean;
+}
+
+export interface SearchFindArgs {
+  /** What is looked for, in words or as names. */
+  query: string;
+  /** Code, or sections of documents; default code. */
+  kind?: "code" | "doc";
+  /** A folder that the configuration names in search.corpora. */
+  corpus?: string;
+  /** Or a session, whose files are searched. */
+  session_id?: string;
+  /** How many results at most; default 5. */
+  limit?: number;
+  /** Ranks by words alone, without vectors. */
+  words_only?: boolean;
 }
 
 export interface ExploreSummarizeChunksArgs {
@@ -3833,6 +3854,8 @@ export class Operations {
   exploreCodeSearch(args: ExploreCodeSearchArgs, options?: CallOptions): Promise<Search>;
   /** Finds sections in the documents of the workspace by what they say. */
   exploreDocSearch(args: ExploreDocSearchArgs, options?: CallOptions): Promise<Search>;
+  /** Finds code, or sections of documents, in a corpus or in the files of a session. */
+  searchFind(args: SearchFindArgs, options?: CallOptions): Promise<Search>;
   /**
    * Divides a text as explore.chunks does and says of each piece where it lies, how many lines
    * it has and how it begins; the model of the configuration (toolbox.llm) says what is in it.

@@ -203,6 +203,13 @@ const EXPLORE_DOC_SEARCH = {
   query: [],
   flags: ["read_only"],
 };
+const SEARCH_FIND = {
+  name: "search.find",
+  method: "POST",
+  path: "/v1/search",
+  query: [],
+  flags: ["read_only"],
+};
 const EXPLORE_SUMMARIZE_CHUNKS = {
   name: "explore.summarize_chunks",
   method: "POST",
@@ -1156,6 +1163,11 @@ export class Operations {
   /** Finds sections in the documents of the workspace by what they say. */
   exploreDocSearch(args, options) {
     return this._json(EXPLORE_DOC_SEARCH, args, options);
+  }
+
+  /** Finds code, or sections of documents, in a corpus or in the files of a session. */
+  searchFind(args, options) {
+    return this._json(SEARCH_FIND, args, options);
   }
 
   /**

@@ -58,6 +58,7 @@ EXPLORE_CODE_SEARCH = Op("explore.code_search", "POST",
                          "/v1/sessions/{session_id}/explore/code_search", (), ("read_only",))
 EXPLORE_DOC_SEARCH = Op("explore.doc_search", "POST",
                         "/v1/sessions/{session_id}/explore/doc_search", (), ("read_only",))
+SEARCH_FIND = Op("search.find", "POST", "/v1/search", (), ("read_only",))
 EXPLORE_SUMMARIZE_CHUNKS = Op("explore.summarize_chunks", "POST",
                               "/v1/sessions/{session_id}/explore/summaries", (), ("read_only",))
 EXPLORE_ARCHIVE_OPEN = Op("explore.archive_open", "POST",

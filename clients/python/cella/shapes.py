@@ -583,6 +583,7 @@ class Search(_SearchAlways, total=False):
     """What fits a question best."""
 
     skipped: SearchSkipped
+    notes: str
     toon: str
 
 

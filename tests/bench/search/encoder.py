@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""An encoder for tests: texts on standard input as a NextPLAID server takes them, a matrix for each
-on standard output. A word is a vector of 128 numbers, made of its runs of letters, each of which has
-a direction by chance; so words with the same stem are near each other. No model."""
+"""An encoder for tests: texts on standard input as a NextPLAID server takes them, a matrix for
+each on standard output. A word is a vector of 128 numbers, made of its runs of letters, each of
+which has a direction by chance; so words with the same stem are near each other. No model."""
 
 import functools
 import json
@@ -11,8 +11,8 @@ import sys
 import numpy
 
 DIMS, MOST = 128, 96
-COMMON = set("a an and are as at be by can def for from has if in is it its not of on or return self "
-             "that the this to true false none with when which will".split())
+COMMON = set("a an and are as at be by can def for from has if in is it its not of on or return "
+             "self that the this to true false none with when which will".split())
 
 
 @functools.lru_cache(None)
