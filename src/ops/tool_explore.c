@@ -261,6 +261,8 @@ static const struct tool_explore_action {
     const struct op *op;
     const char *path, *text, *member;
 } tool_explore_actions[] = {
+    {"code_search", &op_explore_code_search, NULL, "query", NULL},
+    {"doc_search", &op_explore_doc_search, NULL, "query", NULL},
     {"list_dir", &op_explore_list_dir, "path", NULL, NULL},
     {"file_info", &op_explore_file_info, "path", NULL, NULL},
     {"archive_open", &op_explore_archive_open, "file_path", NULL, NULL},
@@ -277,12 +279,23 @@ static const struct tool_explore_action {
     {"STUCK", &op_explore_stuck, NULL, "reason", NULL},
 };
 
-static const char *const tool_explore_names[] = {
-    "list_dir",     "file_info",      "archive_open",
-    "archive_file", "archive_search", "archive_extract",
-    "web_fetch",    "chunk_context",  "summarize_chunks",
-    "mark_finding", "list_findings",  "get_state",
-    "FINAL",        "STUCK",          NULL};
+static const char *const tool_explore_names[] = {"code_search",
+                                                 "doc_search",
+                                                 "list_dir",
+                                                 "file_info",
+                                                 "archive_open",
+                                                 "archive_file",
+                                                 "archive_search",
+                                                 "archive_extract",
+                                                 "web_fetch",
+                                                 "chunk_context",
+                                                 "summarize_chunks",
+                                                 "mark_finding",
+                                                 "list_findings",
+                                                 "get_state",
+                                                 "FINAL",
+                                                 "STUCK",
+                                                 NULL};
 
 static const struct op_param tool_explore_params[] = {
     {.name = "action",

@@ -307,3 +307,9 @@ def test_node_and_bash_search(client, spawn_runtime):
         session = spawn_runtime(runtime, explore=True)
         client.call("PUT", f"{session.path}/files/zoo.js", b"function zebraStripes() {\n}\n")
         assert "function:zebraStripes" in json.dumps(session.exec(code))
+
+
+def test_a_model_searches(client, searcher):
+    told = client.call("POST", "/v1/tools/explore", {
+        "session": searcher.id, "action": "code_search", "text": "area of the disc"})
+    assert "method:Circle.area" in str(told)

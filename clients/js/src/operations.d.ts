@@ -3663,7 +3663,7 @@ export interface ToolGrepArgs {
 
 export interface ToolExploreArgs {
   /** Which function. */
-  action: "list_dir" | "file_info" | "archive_open" | "archive_file" | "archive_search" | "archive_extract" | "web_fetch" | "chunk_context" | "summarize_chunks" | "mark_finding" | "list_findings" | "get_state" | "FINAL" | "STUCK";
+  action: "code_search" | "doc_search" | "list_dir" | "file_info" | "archive_open" | "archive_file" | "archive_search" | "archive_extract" | "web_fetch" | "chunk_context" | "summarize_chunks" | "mark_finding" | "list_findings" | "get_state" | "FINAL" | "STUCK";
   /** Archive, file, folder or URL. */
   path?: string | null;
   /** Member, query, where to, finding, answer. */

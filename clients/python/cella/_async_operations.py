@@ -2066,7 +2066,7 @@ class AsyncOperations:
         return t.cast(shapes.ToolResult, await self._json(TOOL_GREP, given))
 
     async def tool_explore(self,
-                           action: t.Literal["list_dir", "file_info", "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch", "chunk_context", "summarize_chunks", "mark_finding", "list_findings", "get_state", "FINAL", "STUCK"],
+                           action: t.Literal["code_search", "doc_search", "list_dir", "file_info", "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch", "chunk_context", "summarize_chunks", "mark_finding", "list_findings", "get_state", "FINAL", "STUCK"],
                            *, path: t.Optional[str] = None, text: t.Optional[str] = None,
                            session: t.Optional[str] = None) -> shapes.ToolResult:
         """Archives, pages, folders, chunks, findings and the answer: what code has as functions of

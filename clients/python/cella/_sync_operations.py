@@ -2039,7 +2039,7 @@ class Operations:
         return t.cast(shapes.ToolResult, self._json(TOOL_GREP, given))
 
     def tool_explore(self,
-                     action: t.Literal["list_dir", "file_info", "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch", "chunk_context", "summarize_chunks", "mark_finding", "list_findings", "get_state", "FINAL", "STUCK"],
+                     action: t.Literal["code_search", "doc_search", "list_dir", "file_info", "archive_open", "archive_file", "archive_search", "archive_extract", "web_fetch", "chunk_context", "summarize_chunks", "mark_finding", "list_findings", "get_state", "FINAL", "STUCK"],
                      *, path: t.Optional[str] = None, text: t.Optional[str] = None,
                      session: t.Optional[str] = None) -> shapes.ToolResult:
         """Archives, pages, folders, chunks, findings and the answer: what code has as functions of
