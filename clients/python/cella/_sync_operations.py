@@ -19,7 +19,7 @@ from ._table import (
     NOTEBOOK_DECLARATIONS, NOTEBOOK_DELETE, NOTEBOOK_EDIT, NOTEBOOK_EVENTS, NOTEBOOK_EXPORT,
     NOTEBOOK_GET, NOTEBOOK_IMAGE, NOTEBOOK_IMPORT, NOTEBOOK_LIST, NOTEBOOK_REFERENCE,
     NOTEBOOK_RESET, NOTEBOOK_RUN, OAUTH_RESOURCE, OAUTH_RESOURCE_MCP, OPERATION_LIST, REPL,
-    SESSION_ARCHIVE_GET, SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS,
+    SEARCH_FIND, SESSION_ARCHIVE_GET, SESSION_ARCHIVE_PUT, SESSION_BRANCH, SESSION_CELLS,
     SESSION_CHECKPOINTS, SESSION_COMPLETE, SESSION_CREATE, SESSION_DECLARATIONS, SESSION_DELETE,
     SESSION_EDIT, SESSION_EXEC, SESSION_FILE_COPY, SESSION_FILE_DELETE, SESSION_FILE_EVENTS,
     SESSION_FILE_GET, SESSION_FILE_LIST, SESSION_FILE_MKDIR, SESSION_FILE_MOVE,
@@ -595,7 +595,8 @@ class Operations:
         return t.cast(shapes.Chunks, self._json(EXPLORE_CHUNKS, given))
 
     def explore_code_search(self, session_id: str, query: str, *, limit: t.Optional[int] = None,
-                            words_only: t.Optional[bool] = None, toon: t.Optional[bool] = None,
+                            words_only: t.Optional[bool] = None, corpus: t.Optional[str] = None,
+                            toon: t.Optional[bool] = None,
                             quiet: t.Optional[bool] = None) -> shapes.Search:
         """Finds functions, classes and methods in the code of the workspace by what they say.
 
@@ -603,15 +604,17 @@ class Operations:
         query: What is looked for, in words or as names.
         limit: How many results at most; default 5.
         words_only: Ranks by words alone, without vectors.
+        corpus: Instead of the session's files: a folder that the configuration names.
         toon: Adds the answer as TOON, where that is shorter.
         quiet: Leaves the call out of the research tree and the log.
         """
         given: t.Dict[str, t.Any] = {"session_id": session_id, "query": query, "limit": limit,
-            "words_only": words_only, "toon": toon, "quiet": quiet}
+            "words_only": words_only, "corpus": corpus, "toon": toon, "quiet": quiet}
         return t.cast(shapes.Search, self._json(EXPLORE_CODE_SEARCH, given))
 
     def explore_doc_search(self, session_id: str, query: str, *, limit: t.Optional[int] = None,
-                           words_only: t.Optional[bool] = None, toon: t.Optional[bool] = None,
+                           words_only: t.Optional[bool] = None, corpus: t.Optional[str] = None,
+                           toon: t.Optional[bool] = None,
                            quiet: t.Optional[bool] = None) -> shapes.Search:
         """Finds sections in the documents of the workspace by what they say.
 
@@ -619,12 +622,30 @@ class Operations:
         query: What is looked for, in words or as names.
         limit: How many results at most; default 5.
         words_only: Ranks by words alone, without vectors.
+        corpus: Instead of the session's files: a folder that the configuration names.
         toon: Adds the answer as TOON, where that is shorter.
         quiet: Leaves the call out of the research tree and the log.
         """
         given: t.Dict[str, t.Any] = {"session_id": session_id, "query": query, "limit": limit,
-            "words_only": words_only, "toon": toon, "quiet": quiet}
+            "words_only": words_only, "corpus": corpus, "toon": toon, "quiet": quiet}
         return t.cast(shapes.Search, self._json(EXPLORE_DOC_SEARCH, given))
+
+    def search_find(self, query: str, *, kind: t.Optional[t.Literal["code", "doc"]] = None,
+                    corpus: t.Optional[str] = None, session_id: t.Optional[str] = None,
+                    limit: t.Optional[int] = None,
+                    words_only: t.Optional[bool] = None) -> shapes.Search:
+        """Finds code, or sections of documents, in a corpus or in the files of a session.
+
+        query: What is looked for, in words or as names.
+        kind: Code, or sections of documents; default code.
+        corpus: A folder that the configuration names in search.corpora.
+        session_id: Or a session, whose files are searched.
+        limit: How many results at most; default 5.
+        words_only: Ranks by words alone, without vectors.
+        """
+        given: t.Dict[str, t.Any] = {"query": query, "kind": kind, "corpus": corpus,
+            "session_id": session_id, "limit": limit, "words_only": words_only}
+        return t.cast(shapes.Search, self._json(SEARCH_FIND, given))
 
     def explore_summarize_chunks(self, session_id: str, *, task: t.Optional[str] = None,
                                  n_chunks: t.Optional[int] = None, overlap: t.Optional[int] = None,
