@@ -185,8 +185,8 @@ def cost(folder):
     assert told["results"], told
     return [f"The folder of Python's library as it is ({len(files)} files of Python, "
             f"{total / 1e6:.1f} MB): the first question {first:.1f} s, the index "
-            f"{size / 1e6:.1f} MB; each further one {sorted(took)[5] * 1000:.0f} ms, with a look at "
-            "every file."]
+            f"{size / 1e6:.1f} MB; each further one {sorted(took)[5] * 1000:.0f} ms, with a look "
+            "at every file."]
 
 
 def maxsim(folder):
