@@ -418,3 +418,42 @@ def test_a_session_that_ends_ends_its_calls(start, eventually):
     assert len(answers) == 1
     other = session.client.spawn(explore=True, structured=True)
     assert other.exec(READS).tool_chains["success"]
+
+
+# Tools that the caller answers.
+
+DOUBLE = {"name": "double", "description": "Twice a number.", "read_only": True,
+          "parameters": {"n": {"type": "integer", "required": True}}}
+
+
+def answer(session, asked, **options):
+    results = [{"id": one["id"], "result": 2 * one["args"]["n"]} for one in asked["tool_calls"]]
+    return session.client.call("POST", f"{session.path}/exec/{asked.number}/tool_results",
+                               {"results": results, **options})
+
+
+def test_calls_that_its_caller_answers_come_together(structured):
+    asked = structured.exec("\n".join(f"r{n} = TOOL('double', n={n})" for n in range(3)),
+                            tools=[DOUBLE])
+    assert [one["args"]["n"] for one in asked["tool_calls"]] == [0, 1, 2]
+    done = answer(structured, asked)
+    assert done.tool_chains["mode_used"] == "parallel_read_only"
+    assert look(structured, "r0, r1, r2") == (0, 2, 4)
+    asked = structured.exec("a = TOOL('double', n=1)\nb = TOOL('double', n=a)", tools=[DOUBLE])
+    assert len(asked["tool_calls"]) == 1
+    asked = answer(structured, asked)
+    assert [one["args"]["n"] for one in asked["tool_calls"]] == [2]
+    assert answer(structured, asked).tool_chains["waves"] == 2
+    assert look(structured, "a, b") == (2, 4)
+
+
+def test_a_caller_that_does_not_answer_costs_the_cell(client, structured, eventually):
+    structured.exec("a = TOOL('calculate', expression='1')\nb = TOOL('double', n=1)",
+                    tools=[DOUBLE])
+    eventually(lambda: log_of(structured) != [])
+    client.call("POST", f"{structured.path}/interrupt")
+    assert look(structured, "a['result'], 'b' in globals()") == (1, False)
+    late = structured.exec("c = TOOL('double', n=1)\nd = peek(1)", tools=[DOUBLE],
+                           tool_deadline_ms=100)
+    assert late.status == "tool_call_required"
+    assert look(structured, "'c' in globals()") is False
