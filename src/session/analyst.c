@@ -242,7 +242,7 @@ struct analysis *analyst_ask(struct engine *engine, const char *function, json_t
                              const struct analysis_listener *listener, void *context, struct err *e)
 {
     struct analyst *analyst = engine->analyst;
-    if (analyst->n_waiting >= ANALYST_WAITING_MAX || engine->is_stopping) {
+    if (engine->is_stopping || analyst->n_waiting >= ANALYST_WAITING_MAX) {
         json_decref(args);
         err_set(e, ERR_LIMIT, "%d texts wait to be parsed", ANALYST_WAITING_MAX);
         err_advise(e, "Try again in a moment.");
