@@ -96,7 +96,8 @@ static json_t *ipynb_write_make_metadata(const struct document *doc)
     const struct notebook_language *l = notebook_language(doc);
     const json_t *kernel = json_object_get(metadata, "kernelspec");
     json_t *info = json_object_get(metadata, "language_info");
-    if (!has_text(kernel, "name") || !has_text(kernel, "display_name")) {
+    bool has_kernel = has_text(kernel, "name") && has_text(kernel, "display_name");
+    if (!has_kernel) {
         json_object_del(metadata, "kernelspec");
         if (l->name != NULL)
             json_object_set_new(metadata, "kernelspec",
@@ -111,6 +112,9 @@ static json_t *ipynb_write_make_metadata(const struct document *doc)
                                 json_pack("{s:s, s:s, s:s, s:s}", "file_extension", l->suffix,
                                           "mimetype", l->mime, "name", l->name, "pygments_lexer",
                                           l->lexer));
+        else if (!has_kernel) /* else nothing says any more which language it is */
+            json_object_set_new(metadata, "language_info",
+                                json_pack("{s:s}", "name", doc->runtime));
     }
     if (doc->title != NULL)
         ipynb_write_set_text(metadata, "title", doc->title);
