@@ -1,5 +1,6 @@
-/* Tools that the code of a cell calls: a built-in one, and one of an upstream server of the Model
- * Context Protocol over stdio, beside the same server asked directly. Code itself takes the time of
+/* Tools that the code of a cell calls: a built-in one, one of an upstream server of the Model
+ * Context Protocol over stdio, beside the same server asked directly, and one that the caller of
+ * the cell answers, which is this program, over one connection. Code itself takes the time of
  * each call. cella-bench. */
 #include "base/clock.h"
 #include "bench/child.h"
@@ -48,17 +49,39 @@ static int tools_post(struct tools_bench *t, const char *path, const char *body,
                              : err_set(e, ERR_INTERNAL, "the daemon refused: %.300s", ret->body);
 }
 
+/* The cell's caller: answers each call until there is an answer without any. */
+static int tools_answer_calls(struct tools_bench *t, json_t **answer, struct err *e)
+{
+    struct bench_reply reply;
+    const json_t *calls;
+    while ((calls = json_object_get(*answer, "tool_calls")) != NULL) {
+        char path[128], body[256];
+        const json_t *id = json_object_get(json_array_get(calls, 0), "id");
+        snprintf(path, sizeof(path), "%s/exec/%lld/tool_results", t->path,
+                 (long long)json_integer_value(json_object_get(*answer, "number")));
+        snprintf(body, sizeof(body), "{\"results\":[{\"id\":\"%.40s\",\"result\":2}]}",
+                 json_string_value(id));
+        json_decref(take_ptr(*answer));
+        if (tools_post(t, path, body, &reply, e) < 0 ||
+            json_read_object(reply.body, reply.body_len, answer, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Runs a cell that prints {"ns": [...]}: each is a sample. */
 static int tools_measure(struct bench *b, struct tools_bench *t, enum bench_id id, const char *call,
                          struct err *e)
 {
     struct bench_reply reply;
-    char path[96], body[512];
+    char path[96], body[1024];
     json_t *answer = NULL, *times = NULL;
     snprintf(path, sizeof(path), "%s/exec", t->path);
-    snprintf(body, sizeof(body), "{\"code\":\"%s\"}", call);
+    snprintf(body, sizeof(body),
+             "{\"tools\":[{\"name\":\"handed\",\"parameters\":{}}],\"code\":\"%s\"}", call);
     if (tools_post(t, path, body, &reply, e) < 0 ||
-        json_read_object(reply.body, reply.body_len, &answer, e) < 0)
+        json_read_object(reply.body, reply.body_len, &answer, e) < 0 ||
+        tools_answer_calls(t, &answer, e) < 0)
         return -1;
     const char *text = json_string_value(json_object_get(answer, "stdout"));
     int r = text != NULL ? json_read_object(text, strlen(text), &times, e)
@@ -141,7 +164,8 @@ static int tools_round(struct bench *b, void *subject, unsigned index, struct er
         enum bench_id id;
         const char *tool;
     } all[] = {{BENCH_TOOLS_BUILT_IN, "'calculate', {'expression': '1 + 1'}"},
-               {BENCH_TOOLS_UPSTREAM, "'same', {}"}};
+               {BENCH_TOOLS_UPSTREAM, "'same', {}"},
+               {BENCH_TOOLS_CALLER, "'handed', {}"}};
     if (tools_post(t, "/v1/sessions", "{\"profile\":\"min\",\"explore\":true}", &reply, e) < 0 ||
         bench_read_created(&reply, id, e) < 0)
         return -1;
