@@ -14,6 +14,7 @@ import pytest
 
 from harness.client import ApiError, block
 from harness.configured import Configured
+from harness.shell import Shell
 
 GEOMETRY = '''"""Shapes."""
 import math
@@ -313,3 +314,15 @@ def test_a_model_searches(client, searcher):
     told = client.call("POST", "/v1/tools/explore", {
         "session": searcher.id, "action": "code_search", "text": "area of the disc"})
     assert "method:Circle.area" in str(told)
+
+
+def test_a_suspended_session_comes_back_for_a_search(client, searcher):
+    client.call("POST", f"{searcher.path}/suspend", {})
+    assert places(find(client, searcher, "area of the disc"))[0][2] == "method:Circle.area"
+
+
+def test_the_command_line_searches(daemon, searcher):
+    shell = Shell(daemon.binary, daemon.user, daemon.data)
+    told = shell("search", "area of the disc", "--session-id", searcher.id)
+    assert told.returncode == 0 and "method:Circle.area" in told.stdout
+    assert "Name a session" in shell("search", "area").stderr
