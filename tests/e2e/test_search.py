@@ -7,11 +7,13 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import tempfile
 import threading
 
 import pytest
 
+from harness import host
 from harness.client import ApiError, block
 from harness.configured import Configured
 from harness.shell import Shell
@@ -326,3 +328,24 @@ def test_the_command_line_searches(daemon, searcher):
     told = shell("search", "area of the disc", "--session-id", searcher.id)
     assert told.returncode == 0 and "method:Circle.area" in told.stdout
     assert "Name a session" in shell("search", "area").stderr
+
+
+@pytest.mark.one_mode
+def test_a_killed_or_damaged_index_is_made_anew(launch):
+    daemon = launch()
+    session = daemon.client.spawn("min", explore=True)
+    write(session, FILES)
+
+    def boxes():
+        return [pid for pid, _ in host.tree(daemon.process.pid)
+                if b"search-box" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+    assert find(daemon.client, session, "area of the disc")["results"]
+    [box] = boxes()
+    os.kill(box, signal.SIGKILL)
+    host.eventually(lambda: box not in boxes(), "the box's end")
+    folder = pathlib.Path(daemon.data) / "search" / "sessions" / session.id
+    (folder / "index.db").write_bytes(b"no database" * 1000)
+    assert places(find(daemon.client, session, "area of the disc"))[0][2] == "method:Circle.area"
+    daemon.client.request("DELETE", session.path)
+    host.eventually(lambda: not boxes() and not folder.exists(), "the index's end")
