@@ -420,6 +420,16 @@ def test_a_session_that_ends_ends_its_calls(start, eventually):
     assert other.exec(READS).tool_chains["success"]
 
 
+def test_searches_of_one_cell_are_planned(structured):
+    structured.exec("open('a.py', 'w').write('def find_words(text):\\n    return text.split()\\n')\n"
+                    "open('a.md', 'w').write('# Words\\n\\nHow words are found.\\n')",
+                    structured=False)
+    done = structured.exec("c = code_search('find words')\nd = doc_search('words', limit=2)")
+    assert done.tool_chains["mode_used"] == "parallel_read_only"
+    assert structured.value("c['results'][0]['file'], d['results'][0]['file']",
+                            structured=False) == "('a.py', 'a.md')"
+
+
 # Tools that the caller answers.
 
 DOUBLE = {"name": "double", "description": "Twice a number.", "read_only": True,
