@@ -421,7 +421,7 @@ def test_a_session_that_ends_ends_its_calls(start, eventually):
 
 
 def test_searches_of_one_cell_are_planned(structured):
-    structured.exec("open('a.py', 'w').write('def find_words(text):\\n    return text.split()\\n')\n"
+    structured.exec("open('a.py', 'w').write('def find_words(text):\\n    return text\\n')\n"
                     "open('a.md', 'w').write('# Words\\n\\nHow words are found.\\n')",
                     structured=False)
     done = structured.exec("c = code_search('find words')\nd = doc_search('words', limit=2)")
