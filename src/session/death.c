@@ -52,7 +52,8 @@ static const struct {
                        "Do not close or write to file descriptors that the cell did not open "
                        "itself.",
                        true},
-    [CAUSE_STOP] = {"DaemonStop", "Wait until the daemon runs again and create a new session.",
+    [CAUSE_STOP] = {"DaemonStop",
+                    "Run it again when the daemon runs again: a session that was saved comes back.",
                     false},
     [CAUSE_SETUP] = {"NotStarted",
                      "Give a cwd that is or can be a directory inside /workspace or "
