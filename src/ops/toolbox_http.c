@@ -187,6 +187,7 @@ static bool toolbox_http_ask(struct toolbox_asked *asked, struct session *sessio
     struct err e;
     struct toolbox_visit *visit = asked->visit;
     struct explore_place place = {0};
+    struct exploring_order *order = NULL;
     _json_ json_t *body = toolbox_http_body(visit, asked->index);
     _buf_ struct buf text = BUF_INIT(HTTP_BODY_MAX);
     struct json_out json = JSON_OUT(&text);
@@ -198,11 +199,13 @@ static bool toolbox_http_ask(struct toolbox_asked *asked, struct session *sessio
         json_t *request = json_pack("{s:s, s:I, s:s, s:O?}", "op", "fetch", "max_chars",
                                     (json_int_t)HTTP_ANSWER_CHARS, "body", buf_str(&text),
                                     "headers", json_object_get(visit->entry->setting, "headers"));
-        asked->order = session_explore(session, &place, request, &toolbox_http_listener, asked, &e);
+        order = session_explore(session, &place, request, &toolbox_http_listener, asked, &e);
     }
-    if (asked->order == NULL)
-        toolbox_http_fail(visit, &e);
-    return asked->order != NULL;
+    if (order != NULL)
+        asked->order = order;
+    else
+        toolbox_http_fail(visit, &e); /* ends the call, and all that is its */
+    return order != NULL;
 }
 
 static void toolbox_http_ask_next(struct toolbox_visit *visit, struct session *session)

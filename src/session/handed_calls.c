@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "loop/loop.h"
+#include "session/chains.h"
 #include "session/engine_state.h"
 #include "session/exec.h"
 #include "session/handed.h"
@@ -48,7 +49,8 @@ static void handed_on_deadline(void *context)
     handed_name(late, exec->late_tool);
     exec->late_tool_ms = late->deadline_ms;
     exec_expire(session);
-    handed_withdraw(session, "its deadline has passed");
+    if (chains_are_planning(session)) /* no code hears of it by a signal */
+        handed_withdraw(session, "its deadline has passed");
     session_changed(session);
 }
 

@@ -34,6 +34,7 @@
 #include "base/clock.h"
 #include "loop/loop.h"
 #include "session/branch.h"
+#include "session/calls.h"
 #include "session/chains.h"
 #include "session/end.h"
 #include "session/engine_state.h"
@@ -117,9 +118,13 @@ static void settle_facts(struct session *session)
         session->background.has_news = false;
         saving_add_news(session);
     }
-    if (session->handed.n_calls > 0 && (session->running == NULL || !session->running->stands))
+    if (session->handed.n_calls > 0 && (session->running == NULL || !session->running->stands)) {
+        /* Code hears of an interrupt by its signal: an answer could come before that. */
+        if (session->running != NULL && !chains_are_planning(session))
+            calls_forget(session);
         handed_withdraw(session, session->running == NULL ? "its cell has ended"
                                                           : "the cell was interrupted");
+    }
     if (session->pace.is_lasting && session->running != NULL)
         exec_watch_pipes(session);
     if (session->pace.is_quiet)

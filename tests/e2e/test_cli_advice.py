@@ -45,6 +45,13 @@ UNREACHABLE = {
     '"isolation": "per_cell"': "isolation is no flag",
     '"cursor" is 7, and the code': "the tool counts it",
     'text messages are {"type"': "the tool writes them",
+    '"structured": true is for': "no command makes structured cells",
+    'Add "explore": true, and': "likewise",
+    'Create the session with "explore": true, or': "likewise",
+    'Use up to 7 letters, digits, "_", "."': "no command hands tools in",
+    'needs either "result" or "error"': "likewise",
+    "hand the tools in with a larger": "likewise",
+    "Access-Control-Allow": "headers for browsers",
     "POST …/input]": "of answers as text, which the tool does not ask for",
     "/continue]": "likewise",
 }

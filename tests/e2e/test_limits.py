@@ -84,6 +84,11 @@ class World:
             running = self.session.exec("w = input()", yield_ms=60000)
             assert running.status == "input_required", running
             return [{"text": "1"}]
+        if op["name"] == "exec.tool_results" and code != "1":
+            tools = [{"name": "t", "description": "Waits."}]
+            waits = self.session.exec(f"TOOL('t')\n{code}", tools=tools)
+            result = {"id": waits["tool_calls"][0]["id"], "result": 1}
+            return [{"cell": waits.number, "results": [result]}]
         if op["name"] == "cell.add":
             return [{"code": code, "run": True}]
         if op["name"] == "cell.run" and code != "1":
@@ -101,12 +106,13 @@ class World:
         values = {"session": self.session.id, "notebook": notebook or self.session.id,
                   "state": "kept", "agent": "ana", "speaker": "ana"}
         usual = {"cell": "0", "number": 1, "try_id": 1, "n": 0, "code": "1",
-                 "action": "list", "path": "f", "port": 8000,
+                 "action": "list_dir" if op["name"] == "tool.explore" else "list",
+                 "path": "f", "port": 8000, "results": [{"id": "0.1", "result": 1}],
                  "content": "f" if op["name"].startswith("explore.") else {"cells": []},
                  "what": "outputs", "format": "script",
                  "to": "g" if op["subject"] == "file" or "file" in op["name"] else 0}
         path, query, body = op["path"], [], {}
-        is_tool = op["subject"] == "tools"  # which has a default session where none is given
+        is_tool = op["subject"] == "tools" or op["name"] == "search.find"  # none need be given
         for p in op["params"]:
             name, means = p["name"], p.get("means")
             value = given.get("runtime" if means == "runtime" else name)
@@ -226,7 +232,7 @@ def test_the_time_limit_is_the_default(world):
     """The repl tool answers then, and the code goes on: as it promises."""
     slow, kept = "import time; time.sleep(60)", {}
     for op in world.having(flag="runs_code"):
-        if op["name"] == "session.input":
+        if op["name"] in ("session.input", "exec.tool_results"):
             continue  # its cell has the time limit that it began with
         if op["name"] == "session.terminal":
             continue  # lasts as long as its client
