@@ -92,8 +92,8 @@ sh("mknod", "mknod p p && stat -c %F p")
 sh("mknod of a device", "mknod f c 1 3; echo $?", closed="device files")
 sh("stat", "echo hello > f; stat -c '%s %F %h %a' f; stat -Lc %F /dev/null")
 sh("touch with a time", "touch -d '2020-01-02 03:04:05 UTC' f; date -u -r f +%FT%T")
-sh("find", "mkdir -p a/b; touch a/x.py a/b/y.py; find . -name '*.py' | sort; "
-           "find . -type d -empty; find a -newer a/x.py -print0 | xargs -0 -r echo")
+sh("find", "mkdir -p a/b; touch a/b/y.py; touch -d 2020-01-02 a/x.py; find . -name '*.py' | sort; "
+           "find . -type d -empty; find a -newer a/x.py -print0 | sort -z | xargs -0 -r echo")
 sh("find -exec", "touch a b; find . -type f -exec echo {} + | wc -w; find . -type f -delete; ls")
 sh("sort", "printf '10\\n9\\n1\\n' | sort -n; printf 'b a\\na b\\n' | sort -k2; sort -u <<<x")
 sh("sort of much", "seq 200000 | shuf --random-source=/dev/zero | sort -n --parallel=2 | tail -1")
