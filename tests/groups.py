@@ -268,8 +268,8 @@ def sanitizer_env(folder):
     }
 
 
-# LeakSanitizer stopped all threads to look for leaks, and one of them was just ending: it finds what
-# it finds without that one's registers, and would say so in further lines.
+# LeakSanitizer stopped all threads to look for leaks, and one of them was just ending: it looks
+# without that one's registers, and what it finds would stand in further lines.
 NO_FINDING = re.compile(r"(==\d+==Unable to get registers from thread \d+\.\n?)+")
 
 
